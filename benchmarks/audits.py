@@ -1,22 +1,24 @@
-"""The share of planted faults that an audit finds, and of sound models that pass it, over seeds.
+"""The share of planted faults that an audit finds, of sound models that pass it, and of intervals that hold the truth.
 
 Each study is a small run with a scripted model behind a socket (`tests.standin.planted`), half of them at
-temperature 0.
-A fault is found if the audit names it; a sound model passes if the audit finds nothing against the study.
-
-    nice python -m benchmarks.audits [--seeds 17] [--first 1] [--only sound first ... carried]
-
+temperature 0. A fault is found if the audit names it; a sound model passes if nothing is found against the study.
 `carried` counts how often the interval of a carried change holds the truth: the mean difference of runs in full with
 the model asked in both ways, under draws that the audit did not use.
+
+    nice python -m benchmarks.audits [--seeds 100] [--first 1] [--jobs 1] [--only sound first ... carried]
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
@@ -33,6 +35,8 @@ from tests.standin import ModelServer, ServerSettings
 from tests.standin.planted import FAULTS, SOUND, planted
 
 ABOUT: Final = "the ranking algorithm of a feed, and cascades"
+CARRIED: Final = "carried"
+TRUTHS: Final = range(100, 124)  # the numbers of the draws from which a true change is found
 FINDS: Final[dict[str, Callable[[Audit], bool]]] = {
     "first": lambda found: any(each.place == "first" and each.finding == "moves" for each in found.positions),
     "persona": lambda found: _moves(found, "persona"),
@@ -40,8 +44,19 @@ FINDS: Final[dict[str, Callable[[Audit], bool]]] = {
     "knows": lambda found: found.known is not None and found.known.knows is True,
     "ignores": lambda found: found.exchange is not None and found.exchange.moves is False,
     "constant": lambda found: found.variety is not None and found.variety.finding == "does not vary",
-    SOUND: lambda found: not [*findings_of(found)],
+    **dict.fromkeys(SOUND, lambda found: not [*findings_of(found)]),
 }
+ALIKE: Final = {"persona": "persona", "wording": "wording", "knows": "informed"}
+"""`{kind: the only way of asking in which it answers otherwise than a sound model}`: the rest is asked once."""
+
+
+class Counted(NamedTuple):
+    """One audit of a kind, or one interval of a carried change."""
+
+    kind: str
+    is_good: bool
+    told: str
+    calls: float  # those of the audit, as a part of those of the study
 
 
 def _moves(found: Audit, way: str) -> bool:
@@ -72,15 +87,15 @@ class Here:
         """Do nothing: nothing is open."""
 
 
-async def _changes(auditing: Auditing, kind: str, draws: range) -> dict[str, float]:
+async def _changes(auditing: Auditing) -> dict[str, float]:
     """Return the true change of each measure if people are described in the other way."""
     study = auditing.study
     config = study.run(0).config
     _, measures = auditing.claims()
-    outcomes, model = Outcomes(study, measures), Here(kind, config.llm.temperature)
+    outcomes, model = Outcomes(study, measures), Here("persona", config.llm.temperature)
     [way] = [each for each in ways_of(config, ()) if each.name == "persona"]
     sums = dict.fromkeys(measures, 0.0)
-    for draw in draws:
+    for draw in TRUTHS:
         for change, sign in ((way.change, 1.0), (None, -1.0)):
 
             def make(domain: Domain, _: Features, change: Change | None = change) -> Otherwise:
@@ -88,82 +103,84 @@ async def _changes(auditing: Auditing, kind: str, draws: range) -> dict[str, flo
 
             found = await outcomes.of(0, draw, make)
             for name, value in found.items():
-                sums[name] += sign * value / len(draws)
+                sums[name] += sign * value / len(TRUTHS)
     return sums
 
 
-def carried_held(seed: int, place: Path) -> list[tuple[str, bool, str]]:
-    """Return, for each measure, whether the interval of its carried change holds the true one, and both in words."""
-    kind = "persona"
-    with ModelServer(ServerSettings(reply=planted(kind))) as server:
-        _study(server.url, seed, place)
-        auditing = Auditing(place / "run", Options(about=ABOUT, draws=8))
-        auditing.ways = [each for each in auditing.ways if each.name in ("again", "persona")]
-        found = anyio.run(auditing.audit)
-    truths = anyio.run(_changes, auditing, kind, range(100, 124))
-    told = []
+def _carried(path: Path) -> Iterator[Counted]:
+    """Yield, for each measure, whether the interval of its carried change holds the true one, and both in words."""
+    auditing = Auditing(path, Options(about=ABOUT))
+    auditing.ways = [each for each in auditing.ways if each.name in ("again", "persona")]
+    found = anyio.run(auditing.audit)
+    truths = anyio.run(_changes, auditing)
     for claim in found.claims:
         [one] = claim.carried
         low, high, truth = one.change.low or 0.0, one.change.high or 0.0, truths[claim.measure]
-        told.append((claim.measure, low <= truth <= high, f"{truth:.3g} in {low:.3g} to {high:.3g}"))
-    return told
+        told = f"{truth:.3g} in {low:.3g} to {high:.3g}, at first {claim.effect:.3g}"
+        yield Counted(f"{CARRIED}: {claim.measure}", low <= truth <= high, told, found.calls / found.calls_of_study)
 
 
-def audited(kind: str, seed: int, place: Path) -> tuple[Audit, int, int]:
-    """Return the audit of a study with such a model, and the calls that study and audit made."""
-    with ModelServer(ServerSettings(reply=planted(kind))) as server:
-        _study(server.url, seed, place)
-        calls = len(server.calls)
-        found = anyio.run(Auditing(place / "run", Options(about=ABOUT, draws=0)).audit)
-        return found, calls, len(server.calls) - calls
+def counted(kinds: list[str], seed: int) -> list[Counted]:
+    """Return what the audits of studies with this seed have found."""
+    found = list[Counted]()
+    with TemporaryDirectory() as kept, ModelServer() as server:
+        place, sound = Path(kept), planted("sound")
+        for kind in sorted(kinds, key=lambda each: each != "sound"):
+            path, own = place / kind, sound if kind in ALIKE or kind == CARRIED else planted(kind)
+            server.settings = ServerSettings(reply=own)
+            if own is not sound or not (place / "sound").exists():
+                _study(server.url, seed, path)
+            else:
+                shutil.copytree(place / "sound", path)
+            if kind == CARRIED:
+                server.settings = ServerSettings(reply=planted("persona"))
+                found += _carried(path)
+                continue
+            server.settings = ServerSettings(reply=planted(kind))
+            if kind in ALIKE:
+                (path / "audit" / f"{ALIKE[kind]}.sqlite").unlink(missing_ok=True)
+            audit = anyio.run(Auditing(path, Options(about=ABOUT, draws=0)).audit)
+            told = "; ".join(findings_of(audit)) or "nothing found"
+            found.append(Counted(kind, FINDS[kind](audit), told, audit.calls / audit.calls_of_study))
+    return [each._replace(told=f"seed {seed}: {each.told}") for each in found]
 
 
-def _study(url: str, seed: int, place: Path) -> None:
+def _study(url: str, seed: int, path: Path) -> None:
     """Make a small run that asks the server."""
     config = load_config(
         None,
         overrides=[
-            *("simulation.rounds=4", "simulation.ticks_per_round=24", f"simulation.seed={seed}"),
-            *("population.size=200", "population.ambiguity=0.6", "population.posts_per_session=0.5"),
+            *("simulation.rounds=3", "simulation.ticks_per_round=24", f"simulation.seed={seed}"),
+            *("population.size=100", "population.ambiguity=0.6", "population.posts_per_session=0.5"),
             *("population.activity.mean=0.9", "metrics.enabled=false", "oracle.backend=ollama"),
             *(f"llm.host={url}", "llm.systemone=off", "llm.method=json", "oracle.max_concurrency=16"),
             f"llm.temperature={0.8 if seed % 2 else 0.0:g}",
         ],
         environment={},
     )
-    run(config, out=place / "run")
+    run(config, out=path)
 
 
 def main() -> None:
-    """Print a line for each kind of model."""
+    """Print a line for each kind of model, and one for each case that failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=17)
+    parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[*FAULTS, SOUND])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[*FAULTS, *SOUND, CARRIED])
     arguments = parser.parse_args()
-    if "carried" in arguments.only:
-        held = dict[str, list[bool]]()
-        for seed in range(arguments.first, arguments.first + arguments.seeds):
-            with TemporaryDirectory() as place:
-                for measure, is_held, told in carried_held(seed, Path(place)):
-                    held.setdefault(measure, []).append(is_held)
-                    print(f"  seed {seed}: {measure}: {told}{'' if is_held else ': missed'}", flush=True)
-        for measure, found in held.items():
-            print(f"carried: {measure}: {sum(found)} of {len(found)} intervals hold the truth", flush=True)
-    for kind in (each for each in arguments.only if each != "carried"):
-        good, worst, lost = 0, 0.0, list[str]()
-        for seed in range(arguments.first, arguments.first + arguments.seeds):
-            with TemporaryDirectory() as place:
-                audit, before, after = audited(kind, seed, Path(place))
-            is_good = FINDS[kind](audit)
-            good, worst = good + is_good, max(worst, after / before)
-            lost += [] if is_good else [f"  seed {seed}: {'; '.join(findings_of(audit)) or 'nothing found'}"]
-        word = "passed" if kind == SOUND else "found"
-        print(
-            f"{kind}: {good} of {arguments.seeds} {word}; calls up to {worst:.2f} times those of the study", flush=True
-        )
-        for line in lost:
-            print(line, flush=True)
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    every = dict[str, list[Counted]]()
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
+        for done in pool.map(partial(counted, arguments.only), seeds):
+            for each in done:
+                every.setdefault(each.kind, []).append(each)
+                if not each.is_good:
+                    print(f"  {each.kind}, {each.told}", flush=True)
+    print(f"{'kind':60} as it should be, calls of the study at most")
+    for kind, cases in every.items():
+        most = max(each.calls for each in cases)
+        print(f"{kind:60} {sum(each.is_good for each in cases)} of {len(cases)}, {most:.2f}")
 
 
 if __name__ == "__main__":

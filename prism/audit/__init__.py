@@ -2,8 +2,8 @@
 
 from prism.audit.choices import ChoiceModel, Recorded, fitted, tilted
 from prism.audit.claims import Claim, carried
-from prism.audit.known import Known, known_of, stems
-from prism.audit.record import Audit, Decider
+from prism.audit.known import Known, known_of, stems, wilson
+from prism.audit.record import Audit, Decider, judged
 from prism.audit.shift import (
     Asked,
     Estimate,
@@ -11,7 +11,7 @@ from prism.audit.shift import (
     Position,
     Shift,
     exchange_of,
-    judged,
+    followed,
     positions_of,
     share_over_people,
     shift_of,
@@ -40,6 +40,7 @@ __all__ = [
     "findings_of",
     "findings_or_none",
     "fitted",
+    "followed",
     "judged",
     "known_of",
     "paragraph_of",
@@ -49,4 +50,5 @@ __all__ = [
     "stems",
     "tilted",
     "variety_of",
+    "wilson",
 ]

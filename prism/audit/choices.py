@@ -45,6 +45,7 @@ class Recorded(NamedTuple):
     offered: Floats  # shape (questions, options): 0 for options of the question, -inf for others
     chosen: Ints  # the number of the option that was taken
     features: Floats  # shape (questions, features)
+    weights: Floats  # shape (questions,): how often each counts; another number in a resample
 
 
 def fitted(recorded: Recorded) -> ChoiceModel:
@@ -53,7 +54,8 @@ def fitted(recorded: Recorded) -> ChoiceModel:
     width[width <= 0.0] = 1.0
     design = np.column_stack([np.ones(len(recorded.chosen)), (recorded.features - middle) / width])
     taken = np.eye(len(recorded.options))[recorded.chosen]
-    base = _solved(recorded.offered, design, taken.T @ design / len(design))
+    parts = recorded.weights / recorded.weights.sum()
+    base = _solved(recorded.offered, design, taken.T @ (parts[:, None] * design), parts)
     return ChoiceModel(recorded.options, middle, width, base, np.zeros((len(base), min(TILTED, design.shape[1]))))
 
 
@@ -61,16 +63,18 @@ def tilted(model: ChoiceModel, recorded: Recorded, rows: Ints, differences: Floa
     """Return a model whose answers are shifted as those of a sample.
 
     Args:
-        rows: the numbers of the sample's questions among the recorded ones; some more than once in a resample.
+        rows: the numbers of the sample's questions among the recorded ones.
         differences: shape (rows, options): the probabilities in the other way, less those in the way of the run.
     """
     design = np.column_stack([np.ones(len(recorded.chosen)), (recorded.features - model.middle) / model.width])
     values = recorded.offered + design @ model.base.T
     leading = design[:, : model.tilt.shape[1]]
-    target = _shares(values).T @ leading / len(leading) + differences.T @ leading[rows] / max(1, len(rows))
+    parts, own = recorded.weights / recorded.weights.sum(), recorded.weights[rows]
+    shift = differences.T @ (own[:, None] * leading[rows]) / max(1.0, own.sum())
+    target = _shares(values).T @ (parts[:, None] * leading) + shift
     # No option has less than nothing: what the sample says beyond that is its error.
     target[:, 0] = np.maximum(target[:, 0], 1e-4)
-    return model._replace(tilt=_solved(values, leading, target / target[:, 0].sum()))
+    return model._replace(tilt=_solved(values, leading, target / target[:, 0].sum(), parts))
 
 
 def _shares(values: Floats) -> Floats:
@@ -79,8 +83,12 @@ def _shares(values: Floats) -> Floats:
     return shares
 
 
-def _solved(values: Floats, design: Floats, target: Floats) -> Floats:
-    """Return the coefficients, shape (options, features), whose shares have these mean products with the features."""
+def _solved(values: Floats, design: Floats, target: Floats, parts: Floats) -> Floats:
+    """Return the coefficients, shape (options, features), whose shares have these mean products with the features.
+
+    Args:
+        parts: shape (questions,): the weight of each in the means.
+    """
     from scipy.optimize import minimize  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     def loss(flat: Floats) -> tuple[float, Floats]:
@@ -89,8 +97,8 @@ def _solved(values: Floats, design: Floats, target: Floats) -> Floats:
         highest = total.max(axis=1)
         weights = np.exp(total - highest[:, None])
         sums = weights.sum(axis=1)
-        slope = (weights / sums[:, None]).T @ design / len(design) - target + RIDGE * theta
-        value = float((highest + np.log(sums)).mean() - (theta * target).sum() + RIDGE / 2.0 * (theta**2).sum())
+        slope = (parts[:, None] * weights / sums[:, None]).T @ design - target + RIDGE * theta
+        value = float(parts @ (highest + np.log(sums)) - (theta * target).sum() + RIDGE / 2.0 * (theta**2).sum())
         return value, slope.ravel()
 
     found: Floats = minimize(loss, np.zeros(target.size), jac=True, method="L-BFGS-B").x.reshape(target.shape)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from prism.audit.shift import FEWEST, LEVEL, Estimate
 
@@ -53,8 +54,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     share: Estimate  # 0 to 1
     words: tuple[str, ...]  # the words of the study that count
     examples: tuple[str, ...] = ()  # answers that name it, the shortest first
-    knows: bool | None = None  # None if the study has no words of its own, or too few were asked
+    # that no more than `MATTERS` would name it; None if the study has no words of its own, or too few were asked
+    p: float | None = None
+    p_holm: float = 1.0
+    knows: bool | None = None
     missing: dict[str, int] = {}
+
+    def judged(self, p_holm: float, least: float) -> Known:  # noqa: ARG002  # a share, and no shift
+        return replace(self, p_holm=p_holm, knows=p_holm <= LEVEL)
 
 
 def stems(text: str) -> frozenset[str]:
@@ -78,20 +85,19 @@ def known_of(answers: Iterable[tuple[str, str]], study: frozenset[str]) -> Known
     Args:
         answers: (answer, all that the model was told).
     """
+    from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
+
     every = list(answers)
     naming = sorted({answer for answer, told in every if names_study(answer, study, told)}, key=len)
     named = sum(names_study(answer, study, told) for answer, told in every)
-    share = wilson(named, len(every))
-    knows = None
-    if len(every) >= FEWEST and study:
-        knows = (share.low or 0.0) > MATTERS
+    is_tested = len(every) >= FEWEST and bool(study)
     return Known(
         asked=len(every),
         named=named,
-        share=share,
+        share=wilson(named, len(every)),
         words=tuple(sorted(study)),
         examples=tuple(naming[:3]),
-        knows=knows,
+        p=float(binomtest(named, len(every), MATTERS, alternative="greater").pvalue) if is_tested else None,
     )
 
 

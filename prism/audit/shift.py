@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from prism.columns import Floats, Ints
 from prism.distribution import student
@@ -23,6 +24,9 @@ from prism.distribution import student
 LEVEL: Final = 0.05  # the share of false findings that is accepted over all ways together
 FEWEST: Final = 8  # the fewest people who can show anything
 EXCHANGES: Final = 4000  # the exchanges behind a p value
+WITHIN: Final = 1000  # those of a person's own answers
+FOLLOWS: Final = 0.01  # the p value up to which answers follow what is seen
+SEEN: Final = 20.0  # the fewest answers by which own and other people's differ that can show that answers do not follow
 _ROWS: Final = 500  # exchanges at once
 
 Finding = Literal["moves", "holds", "cannot tell"]
@@ -77,10 +81,24 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     # 0 for another temperature, which turns answers by chance alone
     turned: Estimate = Estimate(value=0.0)
     by_seen: dict[str, tuple[OptionShift, ...]] = {}  # `{group of what was seen: the shifts in it}`
-    p: float = 1.0
-    p_holm: float = 1.0  # corrected for all ways together
+    p: float | None = None  # that chance makes it; None if too few people were asked
+    p_holm: float = 1.0  # corrected for all tests of the audit together
     finding: Finding = "cannot tell"
     missing: dict[str, int] = {}  # `{reason: questions without an answer}`
+
+    def judged(self, p_holm: float, least: float) -> Shift:
+        """Return it with its finding.
+
+        Args:
+            least: the points from which on a shift matters.
+        """
+        reach = max((one.points.reach for one in self.options), default=math.inf)
+        finding: Finding = "cannot tell"
+        if p_holm <= LEVEL and self.size >= least:
+            finding = "moves"
+        elif max(reach, 0.0 if self.turned.high is None else self.turned.high) < least:
+            finding = "holds"
+        return replace(self, p_holm=p_holm, finding=finding)
 
     @property
     def largest(self) -> OptionShift | None:
@@ -165,7 +183,7 @@ def shift_of(
         options=shifts_of(asked),
         turned=turned,
         by_seen=by_seen if len(by_seen) > 1 else {},
-        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, seed))) if people >= FEWEST else 1.0,
+        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, seed))) if people >= FEWEST else None,
     )
 
 
@@ -232,56 +250,52 @@ def _exchanged(values: Floats, people: Ints, seed: int, *, directed: bool = Fals
     return reached / (EXCHANGES + 1)
 
 
-def judged(shifts: Sequence[Shift], least: float) -> list[Shift]:
-    """Return shifts with their findings, corrected for all of them together. Source: Holm (1979).
-
-    Args:
-        least: the points from which on a shift matters.
-    """
-    tested = sorted((each.p, place) for place, each in enumerate(shifts) if each.people >= FEWEST)
-    corrected, highest = dict[int, float](), 0.0
-    for rank, (p, place) in enumerate(tested):
-        highest = max(highest, min(1.0, (len(tested) - rank) * p))
-        corrected[place] = highest
-    found = []
-    for place, each in enumerate(shifts):
-        p = corrected.get(place, 1.0)
-        reach = max((one.points.reach for one in each.options), default=math.inf)
-        finding: Finding = "cannot tell"
-        if p <= LEVEL and each.size >= least:
-            finding = "moves"
-        elif max(reach, 0.0 if each.turned.high is None else each.turned.high) < least:
-            finding = "holds"
-        found.append(msgspec.structs.replace(each, p_holm=p, finding=finding))
-    return found
-
-
 class Position(msgspec.Struct, frozen=True, kw_only=True):
     """How much more often an option is taken for its place in the list, if places are drawn without a look at it."""
 
     place: str  # `first` or `last`
     answers: int
-    points: Estimate  # above its share by chance
+    points: Estimate  # above its usual share
+    p: float | None = None  # that chance makes it; None if too few people were asked
+    p_holm: float = 1.0
     finding: Finding = "cannot tell"
 
+    def judged(self, p_holm: float, least: float) -> Position:
+        """Return it with its finding; arguments as of a `Shift`."""
+        finding: Finding = "cannot tell"
+        if p_holm <= LEVEL and self.points.value >= least:
+            finding = "moves"
+        elif self.points.high is not None and self.points.high < least:
+            finding = "holds"
+        return replace(self, p_holm=p_holm, finding=finding)
 
-def positions_of(people: Ints, shown: Floats, counts: Ints, least: float) -> tuple[Position, ...]:
+
+def positions_of(people: Ints, answers: Floats, shown: Sequence[Sequence[int]], seed: int = 0) -> tuple[Position, ...]:
     """Return the effects of the first and the last place.
 
+    What counts is by how much more often than usual an option is taken there, so that it does not matter which options
+    happen to be shown first. The test draws the places anew: each option might have been shown in each of them.
+
     Args:
-        shown: shape (2, answers): the probability of the option that was shown first, and of the one shown last.
-        counts: the options of each question.
+        answers: shape (answers, options): the probabilities of the options.
+        shown: the numbers of each question's options, in the order in which they were shown.
     """
-    found = []
-    for name, taken in zip(("first", "last"), shown, strict=True):
-        points = over_people(taken - 1.0 / counts, people, 100.0)
-        finding: Finding = "cannot tell"
-        if points.low is not None and points.high is not None:
-            # Two places are looked at, so half of the level for each: the interval is taken a fifth wider.
-            low = points.value - 1.2 * (points.value - points.low)
-            is_surely = low > 0.0 and points.value >= least
-            finding = "moves" if is_surely else "holds" if points.high < least else "cannot tell"
-        found.append(Position(place=name, answers=len(people), points=points, finding=finding))
+    offered, counts = np.zeros_like(answers), np.array([len(each) for each in shown])
+    for row, each in enumerate(shown):
+        offered[row, each] = 1.0
+    usual = offered * answers.mean(axis=0) + 1e-12
+    beyond = answers - usual / usual.sum(axis=1, keepdims=True)
+    in_places = np.zeros_like(answers)  # the same in the order of the places
+    for row, each in enumerate(shown):
+        in_places[row, : len(each)] = beyond[row, each]
+    random, rows, found = np.random.default_rng(seed), np.arange(len(shown)), []
+    drawn = (random.random((EXCHANGES, len(shown))) * counts).astype(np.int64)
+    by_chance = in_places[rows, drawn].sum(axis=1)
+    for name, places in (("first", np.zeros(len(shown), dtype=np.int64)), ("last", counts - 1)):
+        taken = in_places[rows, places]
+        p = (1 + int((by_chance >= taken.sum() - 1e-9).sum())) / (EXCHANGES + 1)
+        points, is_tested = over_people(taken, people, 100.0), len(np.unique(people)) >= FEWEST
+        found.append(Position(place=name, answers=len(people), points=points, p=p if is_tested else None))
     return tuple(found)
 
 
@@ -290,34 +304,62 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     questions: int
     turned: Estimate  # as of a `Shift`
-    follows: Estimate  # points of probability towards the option that the embedded choice holds likelier then
-    p: float
-    moves: bool | None  # False: the prompt fixes the answer. None: too few people, or an unclear outcome
+    # points of probability towards the options that recorded answers to such sights have more often
+    follows: Estimate
+    p: float  # that answers do not follow what is seen
+    moves: bool | None  # False: the prompt fixes the answer. None: too little was asked, or the outcome is unclear
 
 
-EXCHANGED_LEVEL: Final = 0.01  # up to it answers follow what is seen, above `LEVEL` they do not
-
-
-def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, seed: int = 0) -> Exchange:
+def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float = 1.0, seed: int = 0) -> Exchange:
     """Return what the exchange did.
 
-    Answers that follow what is seen turn away from the person's own answers, towards those of the other person.
+    Answers that follow what is seen turn away from the person's own answers, towards those of the other person, and as
+    the study's other answers tell.
 
     Args:
         theirs: shape (questions, options): the recorded answer of the person who saw it first.
-        leaning: shape (questions, options): how much likelier each option is by the embedded choice with what is seen
-            instead; zeros where it has no opinion.
+        leaning: shape (questions, options): how much likelier each option is with what is seen instead, by a model of
+            answers to other questions; zeros without one.
+        p_recorded: that recorded answers do not follow what was seen: see `followed`.
     """
-    turned, p_turned = _turned(asked, seed)
-    towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
     askings = _stacked(asked)
     beyond = askings - (askings.sum(axis=0) - askings) / (len(askings) - 1)
+    towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
     along = (beyond * towards).sum(axis=2) / 2.0
+    turned, p_turned = _turned(asked, seed)
+    moved = _excess(askings) + (beyond * theirs).sum(axis=2)
     if len(asked.same) > 1 and len(asked.people):
-        to_theirs = _excess(askings) + (beyond * theirs).sum(axis=2)
-        p_turned = _exchanged(to_theirs[..., None], asked.people, seed, directed=True)
+        p_turned = _exchanged(moved[..., None], asked.people, seed, directed=True)
     p_along = _exchanged(along[..., None], asked.people, seed, directed=True) if len(asked.people) else 1.0
-    p, people = min(1.0, 2.0 * min(p_turned, p_along)), len(np.unique(asked.people))
+    p = min(1.0, 3.0 * min(p_turned, p_along, p_recorded))
+    # Answers that follow entirely move by twice the distance to the other person's; it must be large enough to be seen.
+    apart = np.abs(asked.same.mean(axis=0) - theirs).sum(axis=1) / 2.0
+    high = over_people(moved[0], asked.people).high
+    moves = None
+    if p <= FOLLOWS:
+        moves = True
+    elif high is not None and apart.sum() >= SEEN and high < apart.mean():
+        moves = False
     follows = over_people(along[0], asked.people, 100.0)
-    moves = None if people < FEWEST or EXCHANGED_LEVEL < p <= LEVEL else p <= EXCHANGED_LEVEL
     return Exchange(questions=len(asked.people), turned=turned, follows=follows, p=p, moves=moves)
+
+
+def followed(people: Ints, taken: Floats, seen: Floats, seed: int = 0) -> float:
+    """Return the p value that answers do not follow what is seen, by exchanging the answers of each person.
+
+    Args:
+        taken: shape (questions, options): 1 for the option that was taken.
+        seen: shape (questions, features): what was seen.
+    """
+    groups = np.unique(people, return_inverse=True)[1]
+    counts = np.bincount(groups)
+    own = seen - np.stack([np.bincount(groups, column) / counts for column in seen.T], axis=1)[groups]
+    width, shares = own.std(axis=0), taken.mean(axis=0)
+    own = own[:, width > 1e-9] / width[width > 1e-9]
+    scaled = taken[:, shares > 0.0] / np.sqrt(shares[shares > 0.0])
+    found, random, reached = float(((scaled.T @ own) ** 2).sum()), np.random.default_rng(seed), 1
+    in_groups = own[np.argsort(groups, kind="stable")]
+    for _ in range(WITHIN):
+        mixed = scaled[np.lexsort((random.random(len(groups)), groups))]
+        reached += float(((mixed.T @ in_groups) ** 2).sum()) >= found - 1e-9
+    return reached / (WITHIN + 1)

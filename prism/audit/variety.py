@@ -6,16 +6,16 @@ an analysis of variance; its share of all variance is the intraclass correlation
 
 from __future__ import annotations
 
-import math
 from typing import Final, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from prism.audit.shift import FEWEST, Estimate, over_people
+from prism.audit.shift import FEWEST, LEVEL, Estimate, over_people
 from prism.columns import Floats, Ints
 
-RESAMPLES: Final = 400
+RESAMPLES: Final = 2000
 DRAWS: Final = 100  # the times that the embedded choice is drawn anew
 ALL_THE_SAME: Final = 0.02  # the share of the rarer of acting and not acting below which answers do not vary
 CALIBRATION_BINS: Final = 5
@@ -33,6 +33,11 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     between: float  # the variance of people's rates beyond chance
     correlation: Estimate  # the share of `between` in both, 0 to 1
 
+    @property
+    def is_same(self) -> bool:
+        """True if nearly all answers act, or do not."""
+        return min(self.acts, 1.0 - self.acts) < ALL_THE_SAME
+
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """The probabilities of the model beside what real people chose in the same situations."""
@@ -49,64 +54,62 @@ class Variety(msgspec.Struct, frozen=True, kw_only=True):
     beside_what: str
     ratio: Estimate | None  # of the two intraclass correlations, model over the other
     finding: VarietyFinding
+    p: float | None = None  # that they vary as they should; None if nothing tells
+    p_holm: float = 1.0
     calibration: Calibration | None = None
 
+    def judged(self, p_holm: float, least: float) -> Variety:  # noqa: ARG002  # a ratio, and no shift
+        """Return it with its finding."""
+        if p_holm > LEVEL:
+            return replace(self, p_holm=p_holm)
+        return replace(self, p_holm=p_holm, finding="does not vary" if self.model.is_same else "varies less")
 
-def _parts(acts: Floats, groups: Ints) -> tuple[Floats, Floats]:
-    """Return the variances within and between people, of each row of `acts`, shape (rows, answers)."""
-    counts = np.bincount(groups).astype(np.float64)
-    total, people = counts.sum(), len(counts)
-    sums = np.stack([np.bincount(groups, row, people) for row in acts])
-    squares = (acts**2).sum(axis=1)
-    between_squares = (sums**2 / counts).sum(axis=1)
-    grand = acts.sum(axis=1) ** 2 / total
-    within = (squares - between_squares) / max(1.0, total - people)
-    usual = (total - (counts**2).sum() / total) / max(1.0, people - 1)
-    between = ((between_squares - grand) / max(1.0, people - 1) - within) / usual
+
+def _parts(acts: Floats, counts: Floats, times: Floats) -> tuple[Floats, Floats]:
+    """Return the variances within and between people, in rows.
+
+    Args:
+        acts: shape (rows, people) or (people,): the answers of each person that act.
+        counts: shape (people,): all answers of each.
+        times: shape (rows, people) or (people,): how often each person counts.
+    """
+    total, people = (times * counts).sum(axis=-1), times.sum(axis=-1)
+    of_people, of_all = (times * acts**2 / counts).sum(axis=-1), (times * acts).sum(axis=-1)
+    within = (of_all - of_people) / np.maximum(1.0, total - people)
+    usual = (total - (times * counts**2).sum(axis=-1) / total) / np.maximum(1.0, people - 1.0)
+    between = ((of_people - of_all**2 / total) / np.maximum(1.0, people - 1.0) - within) / usual
     return within, np.maximum(0.0, between)
 
 
-def _correlations(acts: Floats, groups: Ints) -> Floats:
-    within, between = _parts(acts, groups)
+def _correlation(within: Floats, between: Floats) -> Floats:
     both = within + between
-    found: Floats = np.divide(between, both, out=np.zeros_like(both), where=both > 0.0)
-    return found
+    return np.divide(between, both, out=np.zeros_like(both), where=both > 0.0)
 
 
-def spread_of(people: Ints, acts: Floats, seed: int = 0) -> Spread:
-    """Return the spread of answers.
+def _spread(people: Ints, acts: Floats, seed: int) -> tuple[Spread, Floats]:
+    """Return the spread of answers, and its correlation in resamples of the people; no resamples of few people.
 
     Args:
         people: the person of each answer; acts: 1 for an answer that acts, else 0.
     """
     groups = np.unique(people, return_inverse=True)[1]
-    within, between = _parts(acts[None], groups)
-    value = float(_correlations(acts[None], groups)[0])
-    resampled = _resampled(acts, groups, seed)
-    low, high = (None, None) if resampled is None else map(float, np.quantile(resampled, (0.025, 0.975)))
+    counts = np.bincount(groups).astype(np.float64)
+    sums = np.bincount(groups, acts, len(counts))
+    within, between = _parts(sums, counts, np.ones(len(counts)))
+    low, high, resampled = None, None, np.zeros(0)
+    if len(counts) >= FEWEST:
+        random = np.random.default_rng(seed)
+        times = random.multinomial(len(counts), np.full(len(counts), 1.0 / len(counts)), RESAMPLES)
+        resampled = _correlation(*_parts(sums, counts, times.astype(np.float64)))
+        low, high = map(float, np.quantile(resampled, (0.025, 0.975)))
     return Spread(
-        people=int(groups.max()) + 1 if len(groups) else 0,
+        people=len(counts),
         answers=len(acts),
         acts=float(acts.mean()) if len(acts) else 0.0,
-        within=float(within[0]),
-        between=float(between[0]),
-        correlation=Estimate(value=value, low=low, high=high),
-    )
-
-
-def _resampled(acts: Floats, groups: Ints, seed: int) -> Floats | None:
-    """Return the intraclass correlation in resamples of the people; None for too few people."""
-    people = int(groups.max()) + 1 if len(groups) else 0
-    if people < FEWEST:
-        return None
-    random, rows = np.random.default_rng(seed), [np.flatnonzero(groups == person) for person in range(people)]
-    found = []
-    for _ in range(RESAMPLES):
-        drawn = random.integers(people, size=people)
-        taken = np.concatenate([rows[person] for person in drawn])
-        anew = np.repeat(np.arange(people), [len(rows[person]) for person in drawn])
-        found.append(float(_correlations(acts[taken][None], anew)[0]))
-    return np.array(found)
+        within=float(within),
+        between=float(between),
+        correlation=Estimate(value=float(_correlation(within, between)), low=low, high=high),
+    ), resampled
 
 
 def variety_of(
@@ -118,15 +121,18 @@ def variety_of(
         embedded: the probability to act of each question by the embedded choice; None without one.
         real: the person and the act of each choice of real people.
     """
-    model, groups = spread_of(people, acts, seed), np.unique(people, return_inverse=True)[1]
+    from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
+
+    (model, resampled), groups = _spread(people, acts, seed), np.unique(people, return_inverse=True)[1]
     beside, what, ratio = None, "", None
     if real is not None:
-        beside, what = spread_of(*real, seed), "real people"
+        beside, what = _spread(*real, seed)[0], "real people"
     elif embedded is not None:
-        random = np.random.default_rng(seed)
+        random, counts = np.random.default_rng(seed), np.bincount(groups).astype(np.float64)
         drawn = (random.random((DRAWS, len(acts))) < embedded).astype(np.float64)
-        within, between = _parts(drawn, groups)
-        found = _correlations(drawn, groups)
+        sums = np.stack([np.bincount(groups, each, len(counts)) for each in drawn])
+        within, between = _parts(sums, counts, np.ones(len(counts)))
+        found = _correlation(within, between)
         low, high = map(float, np.quantile(found, (0.025, 0.975)))
         beside, what = (
             Spread(
@@ -139,28 +145,30 @@ def variety_of(
             ),
             "the embedded choice",
         )
-    rarer, count = min(model.acts, 1.0 - model.acts), max(1, len(acts))
-    finding: VarietyFinding = "cannot tell"
-    if model.people >= FEWEST and rarer + math.sqrt(rarer / count) < ALL_THE_SAME and count >= 1.0 / ALL_THE_SAME:
-        finding = "does not vary"
-    elif beside is not None and (least := beside.correlation.low) and model.correlation.high is not None:
-        other = beside.correlation
-        low, high = model.correlation.low or 0.0, model.correlation.high
-        ratio = Estimate(value=model.correlation.value / other.value, low=low / other.value, high=high / other.value)
-        finding = "varies less" if high < other.value / 2.0 and high < least else "varies"
-    elif model.correlation.low:
+    finding: VarietyFinding = "varies" if model.correlation.low else "cannot tell"
+    p = None
+    if model.is_same and len(resampled):
+        rarer = round(min(model.acts, 1.0 - model.acts) * len(acts))
+        p = float(binomtest(rarer, len(acts), ALL_THE_SAME, alternative="less").pvalue)
+    elif beside is not None and (least := beside.correlation.low) and len(resampled):
+        other = beside.correlation.value
+        low, high = (float(np.quantile(resampled, each)) / other for each in (0.025, 0.975))
+        ratio = Estimate(value=model.correlation.value / other, low=low, high=high)
+        p = (1 + int((resampled >= min(other / 2.0, least)).sum())) / (len(resampled) + 1)
         finding = "varies"
-    return Variety(model=model, beside=beside, beside_what=what, ratio=ratio, finding=finding)
+    return Variety(model=model, beside=beside, beside_what=what, ratio=ratio, finding=finding, p=p)
 
 
-def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, acting: Floats) -> Calibration:
+def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, first: Ints) -> Calibration:
     """Return the calibration of probabilities for the real choices of people in the same situations.
 
     Args:
-        probabilities: shape (choices, options); chosen: the number of the option that was really taken.
-        acting: the probability to act of each; acts are all options but the first, which has the number 0.
+        probabilities: shape (choices, options).
+        chosen: the number of the option that was really taken.
+        first: the number of the first option of each question: all others act.
     """
-    own = np.maximum(probabilities[np.arange(len(chosen)), chosen], 1e-6)
+    rows = np.arange(len(chosen))
+    own, acting = np.maximum(probabilities[rows, chosen], 1e-6), 1.0 - probabilities[rows, first]
     shares = np.bincount(chosen, minlength=probabilities.shape[1]) / len(chosen)
     edges = np.quantile(acting, np.linspace(0.0, 1.0, CALIBRATION_BINS + 1)[1:-1])
     bins = np.searchsorted(edges, acting, side="right")
@@ -169,7 +177,7 @@ def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, acting: Fl
         log_loss=over_people(-np.log2(own), people),
         log_loss_of_shares=float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum()),
         bins=tuple(
-            (float(acting[bins == each].mean()), float((chosen[bins == each] > 0).mean()), int((bins == each).sum()))
+            (float(acting[bins == each].mean()), float((chosen != first)[bins == each].mean()), int((bins == each).sum()))
             for each in np.unique(bins).tolist()
         ),
     )

@@ -63,7 +63,9 @@ def recorded(random: np.random.Generator, count: int = 4000) -> Recorded:
     values = np.column_stack([np.zeros(count), -0.5 + 1.2 * seen, -1.5 - 0.4 * seen])
     weights = np.exp(values)
     chosen = (random.random((count, 1)) > (weights / weights.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
-    return Recorded(("scroll", "like", "reply"), np.zeros((count, 3)), np.minimum(chosen, 2), seen[:, None])
+    return Recorded(
+        ("scroll", "like", "reply"), np.zeros((count, 3)), np.minimum(chosen, 2), seen[:, None], np.ones(count)
+    )
 
 
 def test_the_model_of_choices_finds_what_choices_depend_on() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from prism.audit import calibration_of, known_of, stems, variety_of
 from prism.columns import Floats, Ints
@@ -27,10 +28,10 @@ def test_an_answer_names_a_study_by_a_word_that_nobody_has_told(answer: str, tol
 
 def test_a_share_of_answers_decides_and_few_answers_decide_nothing() -> None:
     names, other = ("It studies cascades.", ""), ("unknown", "")
-    assert known_of([names] * 8 + [other] * 8, stems(STUDY)).knows is True
-    assert known_of([other] * 24, stems(STUDY)).knows is False
-    assert known_of([names] * 4, stems(STUDY)).knows is None
-    assert known_of([names] * 24, frozenset()).knows is None
+    assert (known_of([names] * 8 + [other] * 8, stems(STUDY)).p or 1.0) < 0.001
+    assert known_of([names, *[other] * 23], stems(STUDY)).p == pytest.approx(1.0 - 0.9**24)
+    assert known_of([names] * 4, stems(STUDY)).p is None
+    assert known_of([names] * 24, frozenset()).p is None
     assert known_of([names] * 8, stems(STUDY)).examples == ("It studies cascades.",)
 
 
@@ -51,16 +52,27 @@ def test_people_who_differ_as_little_as_a_mean_are_found_and_those_who_differ_ar
     assert varied.ratio is not None
     assert 0.6 < varied.ratio.value < 1.6
     alike = answers(random, 0.0)[1]
-    assert variety_of(people, alike, chance).finding == "varies less"
+    for found, expected in {
+        variety_of(people, alike, chance): "varies less",
+        variety_of(people, alike, None, (people, acts)): "varies less",
+        variety_of(people, np.zeros(len(acts)), chance): "does not vary",
+    }.items():
+        assert (found.p or 1.0) < 0.005
+        assert found.judged(0.01, 10.0).finding == expected
     assert variety_of(people, alike, None, (people, acts)).beside_what == "real people"
-    assert variety_of(people, np.zeros(len(acts)), chance).finding == "does not vary"
+    assert (varied.p or 0.0) > 0.5
 
 
 def test_calibration_sets_probabilities_beside_real_choices() -> None:
     random = np.random.default_rng(4)
     people, acts, chance = answers(random, 1.5)
     table = np.column_stack([1.0 - chance, chance])
-    good = calibration_of(people, table, acts.astype(np.int64), chance)
-    poor = calibration_of(people, table[:, ::-1], acts.astype(np.int64), 1.0 - chance)
+    chosen, first = acts.astype(np.int64), np.zeros(len(acts), dtype=np.int64)
+    good = calibration_of(people, table, chosen, first)
+    poor = calibration_of(people, table[:, ::-1], chosen, first)
+    # Of half of the questions the other option is the first one.
+    turned = np.arange(len(acts)) % 2 == 1
+    mixed = calibration_of(people, table, chosen, turned.astype(np.int64))
+    assert sum(real * count for _, real, count in mixed.bins) == pytest.approx((acts != turned).sum())
     assert good.log_loss.value < good.log_loss_of_shares < poor.log_loss.value
     assert all(abs(said - real) < 0.1 for said, real, _ in good.bins)

@@ -19,7 +19,7 @@ FAULTS: Final[Mapping[str, str]] = {
     "constant": "never acts",
 }
 """`{fault: what the model does}`."""
-SOUND: Final = "sound"
+SOUND: Final[Mapping[str, str]] = {"sound": "acts about as often as not", "seldom": "acts seldom"}
 STUDY: Final = "This studies how the ranking algorithm of a feed drives cascades."
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 
@@ -59,7 +59,7 @@ def planted(fault: str) -> Callable[[Messages, Mapping[str, object], object], st
         user = str(messages[-1]["content"])
         said = _QUOTED.findall(user)
         drawn = unit(text, options.get("seed")) if options.get("temperature") else unit(said[0], max(said, key=len))
-        wants = utility(user)
+        wants = utility(user) - 2.5 * (fault == "seldom")
         if "Task:" in text:  # a sound model, too, is a little moved by other words
             wants = -wants if fault == "wording" else wants + 0.1
         if fault == "persona":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,7 @@ from prism.audit import (
     carried,
     exchange_of,
     fitted,
+    followed,
     judged,
     known_of,
     paragraph_of,
@@ -126,10 +128,11 @@ class Auditing:
         self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
         self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
-        questions = int((most - self._fixed) / (len(self.ways) + 1.5))  # and half as many about turns of rules
+        # And half as many about turns of rules.
+        questions = int((most - self._fixed) / (self._study.calls_each * (len(self.ways) + 1.5)))
         self.questions = min(questions, self._study.recorded)
         if self.questions < FEWEST:
-            least = (len(self.ways) + 2) * FEWEST + self._fixed
+            least = math.ceil(self._study.calls_each * (len(self.ways) + 2) * FEWEST) + self._fixed
             told = f"--calls {most:,}" if options.calls is not None else f"a study of {self._study.calls:,} calls"
             problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
             raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
@@ -143,7 +146,8 @@ class Auditing:
     @property
     def calls(self) -> int:
         """The calls that it takes at most."""
-        return self.questions * (len(self.ways) + 1) + self.questions // 2 + self._fixed
+        asked = self.questions * (len(self.ways) + 1) + self.questions // 2
+        return math.ceil(self._study.calls_each * asked) + self._fixed
 
     @property
     def plan(self) -> str:
@@ -189,7 +193,7 @@ class Auditing:
             problem = f"only {count:,} of {len(rows):,} questions got an answer ({reasons})"
             raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
-        shifts = judged([compared.shift(way, answers[way.name], seed) for way in self.ways], options.least)
+        shifts = [compared.shift(way, answers[way.name], seed) for way in self.ways]
         self._notes += _gaps([*answers.values(), exchanged, ruled])
         self._notes += [
             f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
@@ -215,7 +219,7 @@ class Auditing:
             calls_of_study=study.calls,
             fallbacks=study.fallbacks,
             shifts=tuple(shifts),
-            positions=self._positions(answers),
+            positions=self._positions(answers, seed),
             claims=tuple(claims),
             futures=outcomes.futures,
             known=known,
@@ -225,6 +229,7 @@ class Auditing:
             deciders=tuple(_deciders(study, recorded, plain)),
             notes=tuple(self._notes),
         )
+        found = judged(found)
         return replace(found, paragraph=paragraph_of(found))
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
@@ -273,23 +278,18 @@ class Auditing:
         found = known_of(said, stems(" ".join(words).replace("_", " ").replace(".", " ")))
         return replace(found, missing=missing), shares, calls
 
-    def _positions(self, answers: Mapping[str, Answers]) -> tuple[Position, ...]:
+    def _positions(self, answers: Mapping[str, Answers], seed: int) -> tuple[Position, ...]:
         """Return the effects of places: of the recorded answers, and of those in another order."""
         study, options = self._study, self._study.options
         ways = ("order",) if study.run(0).config.llm.order == "fixed" else (AGAIN, "order")
         shown = [answers[name] for name in ways if name in answers]
         if not shown:
             return ()
-        first, last, counts, of = [], [], [], []
-        for each in shown:
-            for row, shares in zip(each.rows.tolist(), each.probabilities, strict=True):
-                names, order = study.askings[row].question.options, each.orders[row]
-                first.append(shares[options.index(names[order[0]])])
-                last.append(shares[options.index(names[order[-1]])])
-                counts.append(len(order))
-                of.append(row)
-        shown_at = np.array([first, last], dtype=np.float64)
-        return positions_of(study.people(of), shown_at, np.array(counts), self._options.least)
+        of = [row for each in shown for row in each.rows.tolist()]
+        places = [each.orders[row] for each in shown for row in each.rows.tolist()]
+        names = [study.askings[row].question.options for row in of]
+        numbers = [[options.index(own[at]) for at in order] for own, order in zip(names, places, strict=True)]
+        return positions_of(study.people(of), np.concatenate([each.probabilities for each in shown]), numbers, seed)
 
     def _variety(self, recorded: Recorded, model: ChoiceModel, seed: int) -> Variety:
         study = self._study
@@ -301,14 +301,18 @@ class Auditing:
             embedded = np.array([1.0 - each.embedded[0] for each in study.askings if each.embedded is not None])
         if self._options.against is None:
             return variety_of(people, acts, embedded, seed=seed)
-        real = self._real
-        first = recorded.options[0]
-        who = np.array([each.agent for each in real], dtype=np.int64)
-        did = np.array([each.option != first for each in real], dtype=np.float64)
-        found = variety_of(people, acts, embedded, (who, did), seed)
+        # A real choice acts if it is another one than the first of its question, or of any if its question is not known.
         places = {(each.question.agent, each.question.tick): row for row, each in enumerate(study.askings)}
-        pairs = [(places[each[:2]], each.option) for each in real if each[:2] in places]
-        pairs = [(row, choice) for row, choice in pairs if choice in study.askings[row].question.options]
+        rows = [places.get(each[:2]) for each in self._real]
+        passive = [{*firsts} if row is None else {firsts[row]} for row in rows]
+        who = np.array([each.agent for each in self._real], dtype=np.int64)
+        did = [each.option not in first for each, first in zip(self._real, passive, strict=True)]
+        found = variety_of(people, acts, embedded, (who, np.array(did, np.float64)), seed)
+        pairs = [
+            (row, each.option)
+            for row, each in zip(rows, self._real, strict=True)
+            if row is not None and each.option in study.askings[row].question.options
+        ]
         if not pairs:
             self._notes.append(f"{self._options.against.name}: no row has the agent and the tick of a question")
             return found
@@ -320,7 +324,8 @@ class Auditing:
             ):
                 table[line, recorded.options.index(option)] = share
         chosen = np.array([recorded.options.index(choice) for _, choice in pairs])
-        calibration = calibration_of(study.people([row for row, _ in pairs]), table, chosen, 1.0 - table[:, 0])
+        first = np.array([recorded.options.index(firsts[row]) for row, _ in pairs])
+        calibration = calibration_of(study.people([row for row, _ in pairs]), table, chosen, first)
         return replace(found, calibration=calibration)
 
     def replicates(self) -> list[dict[str, tuple[int, int | None]]]:
@@ -420,14 +425,22 @@ class _Compared:
         rows, asked = self._asked(found)
         if not len(rows):
             return None
-        leaning, theirs = np.zeros_like(asked.other), np.zeros_like(asked.other)
+        recorded, theirs = self._recorded, np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
-            own, its = self._study.askings[row], partners[row]
-            theirs[line, self._recorded.options.index(its.chosen)] = 1.0
-            if own.embedded is not None and its.embedded is not None:
-                places = [self._recorded.options.index(option) for option in own.question.options]
-                leaning[line, places] = np.array(its.embedded) - np.array(own.embedded)
-        return exchange_of(asked, leaning, theirs, seed)
+            theirs[line, recorded.options.index(partners[row].chosen)] = 1.0
+        # A model of the answers to other questions: what a person answered must not tell where they lean.
+        weights, leaning = recorded.weights.copy(), np.zeros_like(theirs)
+        weights[rows] = 0.0
+        if weights.sum() >= FEWEST:
+            model = fitted(recorded._replace(weights=weights))
+            for line, row in enumerate(rows.tolist()):
+                own, its = self._study.askings[row], partners[row]
+                places = [recorded.options.index(option) for option in own.question.options]
+                now, before = (model.probabilities(own.question.options, each.features) for each in (its, own))
+                leaning[line, places] = np.array(now) - np.array(before)
+        people = self._study.people(range(len(recorded.chosen)))
+        p_recorded = followed(people, self._taken, recorded.features, seed)
+        return exchange_of(asked, leaning, theirs, p_recorded, seed)
 
 
 class _Carrying:
@@ -452,7 +465,7 @@ class _Carrying:
         if not self._claims or not self._replicates:
             return self._claims
         self._on_progress("the outcome with the choices as recorded")
-        futures = len(self._replicates) * (len(shifts) + 4) + self._auditing.draws * len(shifts)
+        futures = len(self._replicates) * (len(shifts) + 4) + self._auditing.draws * (len(shifts) + 1)
         await anyio.to_thread.run_sync(self._outcomes.prepare, futures)
         base = [await self._at(each, self._made(self._model)) for each in self._replicates]
         claims = list(self._claims)
@@ -462,16 +475,20 @@ class _Carrying:
             own = self._auditing.study.run(0).path
             recorded = [await self._measured(own)] * len(base)
             claims = [replace(each, effect=_effect(each, recorded[0])) for each in claims]
+        resamples = []
+        for number in range(self._auditing.draws):
+            resample = self._resampled()
+            model, place = fitted(resample), number % len(self._replicates)
+            values = await self._at(self._replicates[place], self._made(model))
+            resamples.append((place, resample, model, values))
         for what, (rows, differences) in shifts:
             self._on_progress(f"the outcome with another {what}")
             shifted = tilted(self._model, self._recorded, rows, differences)
             at = [await self._at(each, self._made(shifted)) for each in self._replicates]
             moved = []
-            for number in range(self._auditing.draws):
-                place = number % len(self._replicates)
-                drawn = self._resampled(rows)
-                anew = tilted(self._model, self._recorded, rows[drawn], differences[drawn])
-                moved.append((place, await self._at(self._replicates[place], self._made(anew))))
+            for place, resample, model, before in resamples:
+                anew = self._made(tilted(model, resample, rows, differences))
+                moved.append((place, before, await self._at(self._replicates[place], anew)))
             claims = [
                 replace(
                     each,
@@ -481,7 +498,12 @@ class _Carrying:
                             each,
                             what,
                             _at_seeds(each, recorded, base, at),
-                            [_effect(each, values) - _effect(each, at[place]) for place, values in moved],
+                            [
+                                _effect(each, now)
+                                - _effect(each, before)
+                                - (_effect(each, at[place]) - _effect(each, base[place]))
+                                for place, before, now in moved
+                            ],
                             len(shifts),
                         ),
                     ),
@@ -521,11 +543,12 @@ class _Carrying:
         values, cells = self._auditing.recorded_values, self._auditing.study.cells
         return {name: values.get((name, cells[cell].seed), {}) for name, (cell, _) in replicate.items()}
 
-    def _resampled(self, rows: Ints) -> Ints:
-        """Return the places of a resample of the people."""
-        people = self._auditing.study.people(rows)
-        each = [np.flatnonzero(people == person) for person in np.unique(people).tolist()]
-        return np.concatenate([each[number] for number in self._random.integers(len(each), size=len(each))])
+    def _resampled(self) -> Recorded:
+        """Return the recorded questions in a resample of the people."""
+        people = np.unique(self._auditing.study.people(range(len(self._recorded.chosen))), return_inverse=True)[1]
+        count = int(people.max()) + 1
+        times = np.bincount(self._random.integers(count, size=count), minlength=count)
+        return self._recorded._replace(weights=times[people].astype(np.float64))
 
 
 def _effect(claim: Claim, values: Mapping[str, Mapping[str, float]]) -> float:

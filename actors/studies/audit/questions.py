@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -22,7 +23,7 @@ from actors.runtime.simulation import Simulation
 from actors.store.answers import KeptAnswers, answers_in
 from actors.store.messages import messages_of
 from prism.agents import Question, Source, Trigger, Update
-from prism.audit import Recorded
+from prism.audit import Recorded, wilson
 from prism.columns import Ints
 from prism.domain import Domain, said_by
 from prism.expressions import Field
@@ -31,6 +32,7 @@ from prism.statechart import question_kinds
 from prism.statechart.behaviour import Reader
 
 ANSWERED: Final = (Source.LLM, Source.ORACLE)
+OFTEN: Final = 0.02  # the least share of the questions that has a word, or has not, for the word to count
 RELEVANCES: Final = ("least relevant third", "middle third", "most relevant third")
 
 
@@ -50,25 +52,33 @@ class Asking(NamedTuple):
     chosen: str
     embedded: tuple[float, ...] | None  # the probabilities of its options by the embedded choice
     features: tuple[float, ...]
+    words: frozenset[str]  # the words of what was seen, by their fields, such as `post.topics: art`
     relevance: float | None
     agent: Any  # the agent as it asked; None unless the question is in the sample
 
 
 class Features:
-    """What a small model of choices reads of a question: what the embedded choice thinks, and numbers of what was seen.
+    """What a small model of choices reads of a question: what the embedded choice thinks, and what was seen.
 
     Args:
         conditions: those of the study; each has a constant of its own.
+        words: those of what is seen that make a difference, as in an `Asking`.
     """
 
-    def __init__(self, domain: Domain, condition: str, conditions: Sequence[str]) -> None:
-        self._said = said_by(domain)
+    def __init__(self, domain: Domain, condition: str, conditions: Sequence[str], words: Sequence[str] = ()) -> None:
         self._readers: list[tuple[str, Reader]] = []
-        if (fields := self._said.fields) is not None:
+        self._texts: list[tuple[str, Reader]] = []
+        if (fields := said_by(domain).fields) is not None:
             known: dict[str, tuple[Field, Reader]] = dict(fields.question_fields())
             numbers = [name for name in fields.default_fields() if known[name][0].kind in ("float", "int", "bool")]
             self._readers = [(name, known[name][1]) for name in numbers]
+            self._texts = [
+                (name, reader)
+                for name, (field, reader) in known.items()
+                if field.kind in ("text", "texts") and not name.startswith("agent.")
+            ]
         self._constants = tuple(float(condition == each) for each in conditions[1:])
+        self._words = words
 
     def of(self, agent: Any, context: Any, embedded: Sequence[float] | None) -> tuple[float, ...]:
         """Return the features of a question; the first one is the log odds of acting by the embedded choice."""
@@ -77,7 +87,18 @@ class Features:
             0.0 if context is None and not name.startswith("agent.") else float(reader(agent, context))
             for name, reader in self._readers
         )
-        return (float(np.log(acting / (1.0 - acting))), *read, *self._constants)
+        said = self.words(agent, context) if self._words else ()
+        of_words = (float(each in said) for each in self._words)
+        return (float(np.log(acting / (1.0 - acting))), *read, *self._constants, *of_words)
+
+    def words(self, agent: Any, context: Any) -> frozenset[str]:
+        """Return the words of what is seen, by their fields."""
+        if context is None:
+            return frozenset()
+        values = ((name, reader(agent, context)) for name, reader in self._texts)
+        return frozenset(
+            f"{name}: {each}" for name, found in values for each in ((found,) if isinstance(found, str) else found)
+        )
 
 
 class _Settled:
@@ -125,7 +146,9 @@ class _Settled:
                 continue
             options = self._options[name]
             question = Question(answer.tick, answer.agent, answer.trigger, name[0], options, trigger.context)
-            asking = Asking(place, question, answer.to_state, None, (), None, fixed(domain.asker(question)))
+            asking = Asking(
+                place, question, answer.to_state, None, (), frozenset(), None, fixed(domain.asker(question))
+            )
             heappush(self._kept, (-drawn, next(self._numbers), asking))
             if len(self._kept) > self._number:
                 heappop(self._kept)
@@ -146,11 +169,15 @@ class Study:
         self._opened: dict[int, OpenRun] = {}
         self.conditions = [*dict.fromkeys(each.condition for each in self.cells)]
         self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
-        self.calls = sum(
-            spent.calls for each in self.cells for answer in answers_in(each.path) for spent in answer.spent
-        )
+        took = [[sum(spent.calls for spent in answer.spent) for answer in answers_in(each.path)] for each in self.cells]
+        self.calls = sum(map(sum, took))
         """The calls to a model that all runs took."""
+        times = [calls for each in took[:asked] for calls in each if calls]
+        # A question takes two calls if its letters decide nothing, or an answer cannot be read.
+        self.calls_each = 1.0 + (wilson(sum(calls > 1 for calls in times), len(times)).high or 0.0)
+        """The calls that a question takes, at most."""
         self.fallbacks = 0
+        self._words: list[str] = []
         self.askings: list[Asking] = []
         """Every question with an answer of the model, once `gather` has been called."""
         self.sample: dict[int, Asking] = {}
@@ -171,7 +198,7 @@ class Study:
         return sum(map(len, self.known))
 
     def features(self, cell: int, domain: Domain) -> Features:
-        return Features(domain, self.cells[cell].condition, self.conditions)
+        return Features(domain, self.cells[cell].condition, self.conditions, self._words)
 
     async def gather(self, number: int, ruled: int, seed: int) -> None:
         """Replay the runs, and keep every question, with the asking agents of a sample of this size.
@@ -190,6 +217,13 @@ class Study:
         settled = _Settled(ruled, seed)
         for place in range(len(self.known)):
             await self._replayed(place, chances.keys(), chosen, settled)
+        seen = Counter(word for each in self.askings for word in each.words)
+        least, most = OFTEN * len(self.askings), (1.0 - OFTEN) * len(self.askings)
+        self._words = sorted(word for word, times in seen.items() if least <= times <= most)
+        self.askings = [
+            each._replace(features=(*each.features, *(float(word in each.words) for word in self._words)))
+            for each in self.askings
+        ]
         self.sample = {row: each for row, each in enumerate(self.askings) if each.agent is not None}
         self.ruled = dict(enumerate(settled.sample()))
 
@@ -220,7 +254,8 @@ class Study:
                 found = features.of(agent, question.context, embedded)
                 kept = agent if (place, name) in chosen else None
                 state = question.options[0] if decided is None else decided.state
-                self.askings.append(Asking(place, question, state, embedded, found, reference.relevance, kept))
+                words = features.words(agent, question.context)
+                self.askings.append(Asking(place, question, state, embedded, found, words, reference.relevance, kept))
 
             settled.take(frame, place)
 
@@ -240,7 +275,7 @@ class Study:
             offered[row, [options.index(option) for option in each.question.options]] = 0.0
         chosen = np.array([options.index(each.chosen) for each in self.askings], dtype=np.int64)
         features = np.array([each.features for each in self.askings], dtype=np.float64)
-        return Recorded(options, offered, chosen, features)
+        return Recorded(options, offered, chosen, features, np.ones(len(chosen)))
 
     def people(self, rows: Sequence[int] | Ints) -> Ints:
         """Return the person of each question, by their numbers among all questions."""
