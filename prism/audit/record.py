@@ -13,7 +13,7 @@ from prism.audit.known import Known
 from prism.audit.shift import Exchange, Position, Shift
 from prism.audit.variety import Variety
 
-Part = TypeVar("Part", Shift, Position, Known | None, Exchange | None, Variety | None)
+Part = TypeVar("Part", Shift, Position, Known, Variety)
 
 
 class Decider(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,20 +51,20 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 def judged(found: Audit) -> Audit:
     """Return an audit with its findings, by the p values of all its tests together. Source: Holm (1979)."""
-    parts = [*found.shifts, *found.positions, *filter(None, (found.known, found.variety))]
-    tested = np.array([each.p for each in parts if each.p is not None])
+    parts: list[Shift | Position | Known | Variety | None] = [*found.shifts, *found.positions]
+    parts += [found.known, found.variety]
+    tested = np.array([each.p for each in parts if each is not None and each.p is not None])
     order = np.argsort(tested)
     raised = np.minimum(1.0, np.maximum.accumulate(tested[order] * np.arange(len(tested), 0, -1)))
     corrected = iter(raised[np.argsort(order)].tolist())
 
     def anew(part: Part) -> Part:
-        return part if part is None or part.p is None else part.judged(next(corrected), found.least)
+        return part if part.p is None else part.judged(next(corrected), found.least)
 
     return replace(
         found,
         shifts=tuple(map(anew, found.shifts)),
         positions=tuple(map(anew, found.positions)),
-        known=anew(found.known),
-        exchange=found.exchange,
-        variety=anew(found.variety),
+        known=None if found.known is None else anew(found.known),
+        variety=None if found.variety is None else anew(found.variety),
     )

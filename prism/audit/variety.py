@@ -94,7 +94,7 @@ def _spread(people: Ints, acts: Floats, seed: int) -> tuple[Spread, Floats]:
     """
     groups = np.unique(people, return_inverse=True)[1]
     counts = np.bincount(groups).astype(np.float64)
-    sums = np.bincount(groups, acts, len(counts))
+    sums = np.bincount(groups, acts, len(counts)).astype(np.float64)
     within, between = _parts(sums, counts, np.ones(len(counts)))
     low, high, resampled = None, None, np.zeros(0)
     if len(counts) >= FEWEST:
@@ -130,7 +130,7 @@ def variety_of(
     elif embedded is not None:
         random, counts = np.random.default_rng(seed), np.bincount(groups).astype(np.float64)
         drawn = (random.random((DRAWS, len(acts))) < embedded).astype(np.float64)
-        sums = np.stack([np.bincount(groups, each, len(counts)) for each in drawn])
+        sums = np.stack([np.bincount(groups, each, len(counts)) for each in drawn]).astype(np.float64)
         within, between = _parts(sums, counts, np.ones(len(counts)))
         found = _correlation(within, between)
         low, high = map(float, np.quantile(found, (0.025, 0.975)))
@@ -169,6 +169,7 @@ def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, first: Int
     """
     rows = np.arange(len(chosen))
     own, acting = np.maximum(probabilities[rows, chosen], 1e-6), 1.0 - probabilities[rows, first]
+    acted = chosen != first
     shares = np.bincount(chosen, minlength=probabilities.shape[1]) / len(chosen)
     edges = np.quantile(acting, np.linspace(0.0, 1.0, CALIBRATION_BINS + 1)[1:-1])
     bins = np.searchsorted(edges, acting, side="right")
@@ -177,7 +178,11 @@ def calibration_of(people: Ints, probabilities: Floats, chosen: Ints, first: Int
         log_loss=over_people(-np.log2(own), people),
         log_loss_of_shares=float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum()),
         bins=tuple(
-            (float(acting[bins == each].mean()), float((chosen != first)[bins == each].mean()), int((bins == each).sum()))
+            (
+                float(acting[bins == each].mean()),
+                float(acted[bins == each].mean()),
+                int((bins == each).sum()),
+            )
             for each in np.unique(bins).tolist()
         ),
     )

@@ -301,7 +301,7 @@ class Auditing:
             embedded = np.array([1.0 - each.embedded[0] for each in study.askings if each.embedded is not None])
         if self._options.against is None:
             return variety_of(people, acts, embedded, seed=seed)
-        # A real choice acts if it is another one than the first of its question, or of any if its question is not known.
+        # A real choice acts if it is not the first option of its question, or of any if its question is not known.
         places = {(each.question.agent, each.question.tick): row for row, each in enumerate(study.askings)}
         rows = [places.get(each[:2]) for each in self._real]
         passive = [{*firsts} if row is None else {firsts[row]} for row in rows]
@@ -479,8 +479,8 @@ class _Carrying:
         for number in range(self._auditing.draws):
             resample = self._resampled()
             model, place = fitted(resample), number % len(self._replicates)
-            values = await self._at(self._replicates[place], self._made(model))
-            resamples.append((place, resample, model, values))
+            modelled = await self._at(self._replicates[place], self._made(model))
+            resamples.append((place, resample, model, modelled))
         for what, (rows, differences) in shifts:
             self._on_progress(f"the outcome with another {what}")
             shifted = tilted(self._model, self._recorded, rows, differences)
