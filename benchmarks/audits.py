@@ -5,7 +5,7 @@ temperature 0. A fault is found if the audit names it; a sound model passes if n
 `carried` counts how often the interval of a carried change holds the truth: the mean difference of runs in full with
 the model asked in both ways, under draws that the audit did not use.
 
-    nice python -m benchmarks.audits [--seeds 100] [--first 1] [--jobs 1] [--only sound first ... carried]
+    nice python -m benchmarks.audits [--seeds 100] [--first 1] [--jobs 1] [--here] [--only sound first ... carried]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 import anyio
 
+from actors.factory import oracle_backends
 from actors.results.api import run
 from actors.studies.audit.asking import Change, Otherwise, ways_of
 from actors.studies.audit.audit import Auditing, Options
@@ -64,13 +65,13 @@ def _moves(found: Audit, way: str) -> bool:
 
 
 class Here:
-    """A model with a fault in this process, for runs in full without a socket."""
+    """A model with a fault in this process, without a socket."""
 
     name = "here"
     identity = Identity(backend="here", model="here", dialect="", options={})
 
-    def __init__(self, kind: str, temperature: float) -> None:
-        self._reply, self._temperature = planted(kind), temperature
+    def __init__(self, reply: Callable[..., str], temperature: float) -> None:
+        self._reply, self._temperature = reply, temperature
 
     async def complete(self, request: ChatRequest) -> Completion:
         messages = [{"role": each.role, "content": each.content} for each in request.messages]
@@ -92,7 +93,7 @@ async def _changes(auditing: Auditing) -> dict[str, float]:
     study = auditing.study
     config = study.run(0).config
     _, measures = auditing.claims()
-    outcomes, model = Outcomes(study, measures), Here("persona", config.llm.temperature)
+    outcomes, model = Outcomes(study, measures), Here(planted("persona"), config.llm.temperature)
     [way] = [each for each in ways_of(config, ()) if each.name == "persona"]
     sums = dict.fromkeys(measures, 0.0)
     for draw in TRUTHS:
@@ -120,11 +121,17 @@ def _carried(path: Path) -> Iterator[Counted]:
         yield Counted(f"{CARRIED}: {claim.measure}", low <= truth <= high, told, found.calls / found.calls_of_study)
 
 
-def counted(kinds: list[str], seed: int) -> list[Counted]:
-    """Return what the audits of studies with this seed have found."""
+def counted(kinds: list[str], is_here: bool, seed: int) -> list[Counted]:
+    """Return what the audits of studies with this seed have found.
+
+    Args:
+        is_here: whether the model answers in this process, which takes a third of the time.
+    """
     found = list[Counted]()
     with TemporaryDirectory() as kept, ModelServer() as server:
         place, sound = Path(kept), planted("sound")
+        if is_here:
+            oracle_backends.make_model = lambda config: Here(server.settings.reply or sound, config.llm.temperature)
         for kind in sorted(kinds, key=lambda each: each != "sound"):
             path, own = place / kind, sound if kind in ALIKE or kind == CARRIED else planted(kind)
             server.settings = ServerSettings(reply=own)
@@ -167,12 +174,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--here", action="store_true", help="ask a model in the process, and not over a socket")
     parser.add_argument("--only", nargs="*", default=[*FAULTS, *SOUND, CARRIED])
     arguments = parser.parse_args()
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     every = dict[str, list[Counted]]()
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
-        for done in pool.map(partial(counted, arguments.only), seeds):
+        for done in pool.map(partial(counted, arguments.only, arguments.here), seeds):
             for each in done:
                 every.setdefault(each.kind, []).append(each)
                 if not each.is_good:

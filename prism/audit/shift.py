@@ -158,12 +158,20 @@ def shifts_of(asked: Asked) -> tuple[OptionShift, ...]:
 
 
 def shift_of(
-    way: str, what: str, asked: Asked, seen: Sequence[str] = (), seed: int = 0, *, is_random: bool = False
+    way: str,
+    what: str,
+    asked: Asked,
+    seen: Sequence[str] = (),
+    likely: Floats | None = None,
+    seed: int = 0,
+    *,
+    is_random: bool = False,
 ) -> Shift:
-    """Return the shift of answers in one other way, before the correction for several ways.
+    """Return the shift of answers in one other way, before the correction for several tests.
 
     Args:
         seen: the group of what was seen in each question, for a table.
+        likely: the probability to act of each question by a model of answers to others: shifts may differ by it.
         is_random: whether the way changes how far answers are left to chance, so that turned ones say nothing.
     """
     people = len(np.unique(asked.people))
@@ -183,7 +191,7 @@ def shift_of(
         options=shifts_of(asked),
         turned=turned,
         by_seen=by_seen if len(by_seen) > 1 else {},
-        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, seed))) if people >= FEWEST else None,
+        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, likely, seed))) if people >= FEWEST else None,
     )
 
 
@@ -216,9 +224,11 @@ def _excess(askings: Floats) -> Floats:
     return found
 
 
-def _p_of_shares(asked: Asked, seed: int) -> float:
+def _p_of_shares(asked: Asked, likely: Floats | None, seed: int) -> float:
     # Both sides are exchanged as a whole: repeated answers of a model that leaves nothing to chance are no new ones.
     differences = asked.other - asked.same.mean(axis=0)
+    if likely is not None and likely.std() > 0.0:
+        differences = np.hstack([differences, differences * ((likely - likely.mean()) / likely.std())[:, None]])
     return _exchanged(np.stack([differences, -differences]), asked.people, seed)
 
 

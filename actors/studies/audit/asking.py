@@ -172,11 +172,15 @@ class Asker:
 
     def __init__(self, study: Study, place: Path, overrides: Sequence[str] = ()) -> None:
         self._study, self._place, self._overrides = study, place, overrides
+        self._configs: dict[tuple[int, str], Config] = {}
 
     def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
-        config = read_resolved(self._study.cells[cell].path / CONFIG, [*self._overrides, *overrides])
-        tape = str(self._place / f"{way}.sqlite")
-        return replace(config, oracle=replace(config.oracle.unshared, tape="record", tape_path=tape))
+        if (cell, way) not in self._configs:
+            config = read_resolved(self._study.cells[cell].path / CONFIG, [*self._overrides, *overrides])
+            tape = str(self._place / f"{way}.sqlite")
+            own = replace(config.oracle.unshared, tape="record", tape_path=tape)
+            self._configs[cell, way] = replace(config, oracle=own)
+        return self._configs[cell, way]
 
     async def answers(self, way: Way, asked: Mapping[int, Asking]) -> Answers:
         """Ask questions, by their numbers, in one way.

@@ -123,8 +123,9 @@ class Auditing:
         self._real = [] if options.against is None else _real_choices(options.against)
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
+        self._asker = Asker(self._study, directory_of(path), options.overrides)
         for way in self.ways:  # a wrong setting is refused before the first call
-            Asker(self._study, directory_of(path), options.overrides).config(0, way.name, way.overrides)
+            self._asker.config(0, way.name, way.overrides)
         self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
         self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
@@ -173,7 +174,7 @@ class Auditing:
         if unknown := next((each for each in self._real if each.option not in recorded.options), None):
             expected = f"expected one of: {', '.join(recorded.options)}, got {unknown.option!r:.80}"
             raise InputError(str(options.against), expected, key="choice", line=unknown.line)
-        asker, answers = Asker(study, directory_of(self.path), options.overrides), dict[str, Answers]()
+        asker, answers = self._asker, dict[str, Answers]()
         for way in self.ways:
             on_progress(f"asking {len(rows):,} questions with another {way.what}")
             answers[way.name] = await asker.answers(way, rows)
@@ -394,6 +395,19 @@ class _Compared:
         # or wrote texts.
         self._is_alike = run.oracle.sharing.by == "none" and not run.llm.writes
         self._is_alike &= not bool(((shares > 0.0) & (shares < 1.0)).any())
+        # A model of the answers to other questions: what a person answered must not tell where they lean.
+        weights = recorded.weights.copy()
+        weights[[*study.sample]] = 0.0
+        self._model = fitted(recorded._replace(weights=weights)) if weights.sum() >= FEWEST else None
+        self._likely = {row: self._expected(study.askings[row].question, each) for row, each in study.sample.items()}
+
+    def _expected(self, question: Question[Any], seen: Asking) -> Floats:
+        """Return the probabilities of a question's options if this is what is seen; zeros without a model."""
+        line = np.zeros(len(self._recorded.options))
+        if self._model is not None:
+            places = [self._recorded.options.index(option) for option in question.options]
+            line[places] = self._model.probabilities(question.options, seen.features)
+        return line
 
     def _asked(self, found: Answers) -> tuple[Ints, Asked]:
         rows = np.intersect1d(found.rows, self._again.rows)
@@ -410,7 +424,10 @@ class _Compared:
             return Shift(way=way.name, what=way.what, questions=0, people=0, missing=found.missing)
         # A drawn answer is far from probabilities also where nothing has changed.
         is_random = way.name in (AGAIN, "temperature") or self.is_mixed(found)
-        shift = shift_of(way.name, way.what, asked, self._study.seen(rows), seed, is_random=is_random)
+        askings = [(row, self._study.askings[row].question.options[0]) for row in rows.tolist()]
+        passive = np.array([self._likely[row][self._recorded.options.index(first)] for row, first in askings])
+        seen = self._study.seen(rows)
+        shift = shift_of(way.name, way.what, asked, seen, 1.0 - passive, seed, is_random=is_random)
         return replace(shift, missing=found.missing)
 
     def is_mixed(self, found: Answers) -> bool:
@@ -425,19 +442,10 @@ class _Compared:
         rows, asked = self._asked(found)
         if not len(rows):
             return None
-        recorded, theirs = self._recorded, np.zeros_like(asked.other)
+        recorded, theirs, leaning = self._recorded, np.zeros_like(asked.other), np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
             theirs[line, recorded.options.index(partners[row].chosen)] = 1.0
-        # A model of the answers to other questions: what a person answered must not tell where they lean.
-        weights, leaning = recorded.weights.copy(), np.zeros_like(theirs)
-        weights[rows] = 0.0
-        if weights.sum() >= FEWEST:
-            model = fitted(recorded._replace(weights=weights))
-            for line, row in enumerate(rows.tolist()):
-                own, its = self._study.askings[row], partners[row]
-                places = [recorded.options.index(option) for option in own.question.options]
-                now, before = (model.probabilities(own.question.options, each.features) for each in (its, own))
-                leaning[line, places] = np.array(now) - np.array(before)
+            leaning[line] = self._expected(self._study.askings[row].question, partners[row]) - self._likely[row]
         people = self._study.people(range(len(recorded.chosen)))
         p_recorded = followed(people, self._taken, recorded.features, seed)
         return exchange_of(asked, leaning, theirs, p_recorded, seed)
