@@ -158,7 +158,7 @@ def _study(url: str, seed: int, path: Path) -> None:
         None,
         overrides=[
             *("simulation.rounds=3", "simulation.ticks_per_round=24", f"simulation.seed={seed}"),
-            *("population.size=120", "population.ambiguity=0.6", "population.posts_per_session=0.5"),
+            *("population.size=150", "population.ambiguity=0.6", "population.posts_per_session=0.5"),
             *("population.activity.mean=0.9", "metrics.enabled=false", "oracle.backend=ollama"),
             *(f"llm.host={url}", "llm.systemone=off", "llm.method=json", "oracle.max_concurrency=16"),
             f"llm.temperature={0.8 if seed % 2 else 0.0:g}",
