@@ -129,7 +129,11 @@ class Admission:
         """`{question: times that the first probe after its failures was answered}`, until it fails again."""
         self._has_waited = False
         """True if the next call has waited for the rate, and for nothing else."""
-        self._events = AdmissionEvents(config)
+        # What listeners were told last: they are told of changes, and not of every call.
+        self._opened_at: float | None = None
+        self._limit = most
+        self._warned = dict.fromkeys(self._caps, 0)
+        """`{cap: shares at which there was a warning}`."""
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
         """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted.
@@ -144,7 +148,7 @@ class Admission:
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
         # 3. The spend cap, for the whole run: earlier processes of it count, too.
         used = self._used()
-        self._events.spent(used)
+        self._warn(used)
         return fallback(waiting.question, Source.FALLBACK, "spent") if self._reached(used) else None
 
     def stops_spent(self) -> bool:
@@ -273,11 +277,32 @@ class Admission:
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
-        self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
-        self._events.limit(self.pace.limit)
+        self._tell(answer, now)
         # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
         if self.holds and failure not in {WAITED, REFUSED}:
             self._note(call, answer, now)
+
+    def _tell(self, answer: Answer, now: float) -> None:
+        """Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is at an end."""
+        if self._opened_at is None and not self.breaker.is_closed:
+            emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))
+            self._opened_at = now
+        elif self._opened_at is not None and self.breaker.is_closed:
+            emit(BreakerClosed(after_s=round(now - self._opened_at, 3)))
+            self._opened_at = None
+        limit, before, most = self.pace.limit, self._limit, self._config.max_concurrency
+        if limit != before and (limit in {1, most} or limit >= 2 * before or 2 * limit <= before):
+            emit(LimitChanged(limit=limit, before=before, most=most))
+            self._limit = limit
+
+    def _warn(self, used: Used) -> None:
+        """Warn once at each share of each cap."""
+        for name, most in self._caps.items():
+            amount = getattr(used, name) or 0.0
+            reached = sum(amount >= share * most for share in WARN_AT)
+            if reached > self._warned[name]:
+                self._warned[name] = reached
+                emit(SpendWarning(cap=f"oracle.max_{name}", share=round(amount / most, 3), used=amount, most=most))
 
     def _judge(self, call: Call, answer: Answer, now: float) -> None:
         """Note whose failures were their own: the first probe after them was answered."""
@@ -397,49 +422,3 @@ def pause_before(question: Question[Any], tries: int) -> float:
     longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(tries - 1, 10))
     share = 0.5 + 0.5 * uniform(0, question.agent, question.tick, Draw.BACKOFF, tries)
     return longest_s * share
-
-
-class AdmissionEvents:
-    """The events of the breaker, the limit on calls and the spend caps.
-
-    Args:
-        config: has the caps, and the highest limit.
-    """
-
-    def __init__(self, config: OracleConfig) -> None:
-        self._most = config.max_concurrency
-        self._limit = config.max_concurrency
-        """The limit as it was last told."""
-        self._opened_at: float | None = None
-        self._caps = caps_of(config)
-        self._warned = dict.fromkeys(self._caps, 0)
-        """`{cap: shares at which there was a warning}`."""
-
-    def breaker(self, answer: Answer, now: float, *, is_closed: bool) -> None:
-        """Tell that the breaker has opened or closed, if it has."""
-        if is_closed == (self._opened_at is None):
-            return
-        if is_closed:
-            emit(BreakerClosed(after_s=round(now - (self._opened_at or now), 3)))
-            self._opened_at = None
-        else:
-            emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))
-            self._opened_at = now
-
-    def limit(self, limit: int) -> None:
-        """Tell listeners if the limit has doubled or halved since the last event, or is at an end of its range."""
-        if limit == self._limit:
-            return
-        is_end = limit in {1, self._most}
-        if is_end or limit >= 2 * self._limit or 2 * limit <= self._limit:
-            emit(LimitChanged(limit=limit, before=self._limit, most=self._most))
-            self._limit = limit
-
-    def spent(self, used: Used) -> None:
-        """Warn once at each share of each cap."""
-        for name, most in self._caps.items():
-            amount = getattr(used, name) or 0.0
-            reached = sum(amount >= share * most for share in WARN_AT)
-            if reached > self._warned[name]:
-                self._warned[name] = reached
-                emit(SpendWarning(cap=f"oracle.max_{name}", share=round(amount / most, 3), used=amount, most=most))
