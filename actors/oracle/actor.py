@@ -21,7 +21,6 @@ from typing import Any, Final
 import anyio
 import anyio.abc
 import structlog
-from msgspec.structs import replace
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
@@ -159,14 +158,11 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-        state = self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
-        return state if self.sharing is None else replace(state, sharing=self.sharing.counts.state(is_open))
+        return self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
         self.statistics.restore(state)
-        if self.sharing is not None:
-            self.sharing.counts.restore(state.sharing)
 
     # Answers that are computed in the turn of the engine
 
@@ -301,8 +297,9 @@ class OracleActor:
                 self._open[waiting.name] = waiting
             if (decided := waiting.decided) is not None:
                 recorded.append(waiting)
-                self._count_shared(waiting, decided)
-                if before.decided is None:  # otherwise it was settled before the actor crashed
+                if before.decided is None:  # otherwise it was counted and settled before the actor crashed
+                    if not decided.reason:
+                        self.statistics.count_shared(waiting)
                     upcoming.extendleft(reversed(self._settle(waiting, None, failed=bool(decided.reason))))
             elif sharing is not None and sharing.must_wait(waiting):
                 continue
@@ -492,7 +489,8 @@ class OracleActor:
             named = self._id_of(waiting.question) if answer.reason else ""
             self.statistics.count_answer(decided, now, answer.detail, named)
             self._share.add(answer)
-            self._count_shared(waiting, decided)
+            if not decided.reason:
+                self.statistics.count_shared(waiting)
             self._open[waiting.name] = waiting._replace(decided=decided)
             if is_called:
                 released += self._settle(waiting, judged, failed=bool(answer.reason))
@@ -510,17 +508,11 @@ class OracleActor:
         self._open.update({each.name: each for each in released})
         return released
 
-    def _count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
-        if self.sharing is not None and not decided.reason:
-            self.sharing.count(waiting)
-
     async def _send(self, batch: Sequence[WaitingQuestion], records: Sequence[bytes]) -> None:
         """Send answers to the engine. A question is open until the engine has its answer."""
         for count, (waiting, record) in enumerate(zip(batch, records, strict=True), 1):
             await self._engine.send(record)
             self.statistics.close(waiting.name)
-            if self.sharing is not None:
-                self.sharing.counts.close(waiting.name)
             # A question of the same name may have been asked after its answer was sent.
             if self._open.get(waiting.name, waiting).question is waiting.question:
                 self._open.pop(waiting.name, None)

@@ -8,13 +8,16 @@ from collections.abc import Callable
 import structlog
 
 from actors.core.messages import Decided, QuestionName
-from actors.core.state import Effort, OracleState
+from actors.core.state import Effort, OracleState, SharingState
 from actors.oracle.call import Answer
+from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
 from prism.llm.spending import Ledger, Spending, tokens_of
 from prism.sharing import Role
+from prism.sharing.summary import UNIT
 
+Group = tuple[str, ...]
 log = structlog.get_logger(__name__)
 
 WARN_EVERY_S = 10.0
@@ -64,6 +67,10 @@ class OracleCounters:
         """`{reason: count}`."""
         self.methods: Counter[str] = Counter()
         """`{how the oracle found its answer: count}`."""
+        self.roles: Counter[str] = Counter()
+        """`{part of a question that shares: questions with an answer}`, named like the methods in the summary."""
+        self.shared: dict[Group, tuple[int, ...]] = {}
+        """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
         self.retries: Counter[str] = Counter()
         """`{reason: times that a question was asked again after it}`."""
         self.tokens_before = 0
@@ -78,7 +85,9 @@ class OracleCounters:
         self.latencies = Latencies()
         """Seconds from a question's arrival to its answer; fallbacks do not count."""
         self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
-        """`{open question: {(count, reason of a fallback or method): its part of that count}}`."""
+        """`{open question: {(count, reason of a fallback, method or part): its part of that count}}`."""
+        self._units_of_open: dict[QuestionName, tuple[Group, tuple[int, ...]]] = {}
+        """`{open question: its part of `shared`}`."""
         self._unlogged: dict[QuestionName, Ledger] = {}
         """`{open question: calls for it that no record of the oracle's log names yet}`."""
         self._has_effort = False
@@ -154,9 +163,23 @@ class OracleCounters:
             self._add_effort(Effort(spent=decided.spent))
         self._count_answer(decided)
 
+    def count_shared(self, waiting: WaitingQuestion) -> None:
+        """Count a question that shares and got an answer of the oracle."""
+        place, question = waiting.place, waiting.question
+        if place is None or not (place.role is Role.OWNER or place.basis.probabilities):
+            return  # where the answer is recorded, the judgement that it was drawn from may be lost
+        self.roles[place.role] += 1
+        self._add(waiting.name, "roles", place.role)
+        if place.role is not Role.OWNER:
+            group = question.trigger, question.state, *question.options
+            units = tuple(round(each * UNIT) for each in place.basis.probabilities)
+            self.shared[group] = _added(self.shared.get(group), units)
+            self._units_of_open[waiting.name] = group, units
+
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question: a resume from here does not ask it again."""
         self._of_open.pop(name, None)
+        self._units_of_open.pop(name, None)
         self._unlogged.pop(name, None)
 
     def state(self, tokens: int, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
@@ -174,18 +197,24 @@ class OracleCounters:
         for name, added in self._of_open.items():
             if is_open(name):
                 open_counts.update(added)
-        fallbacks, methods = (
-            {name: count - open_counts[kind, name] for name, count in counts.items()}
-            for kind, counts in (("fallbacks", self.fallbacks), ("methods", self.methods))
+        fallbacks, methods, roles = (
+            {name: left for name, count in counts.items() if (left := count - open_counts[kind, name])}
+            for kind, counts in (("fallbacks", self.fallbacks), ("methods", self.methods), ("roles", self.roles))
         )
+        shared = dict(self.shared)
+        for name, (group, units) in self._units_of_open.items():
+            if is_open(name):
+                shared[group] = _added(shared[group], tuple(-each for each in units))
+        sums = tuple((group, each) for group, each in shared.items() if any(each))
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
             calls=self.calls - open_counts["calls", ""],
-            fallbacks={reason: count for reason, count in fallbacks.items() if count},
+            fallbacks=fallbacks,
             retries=dict(self.retries),
-            methods={method: count for method, count in methods.items() if count},
+            methods=methods,
             tokens=tokens,
             spent=spent.total,
+            sharing=SharingState(roles=roles, shared=sums),
         )
 
     def restore(self, state: OracleState) -> None:
@@ -193,6 +222,7 @@ class OracleCounters:
         self.answered, self.calls = state.answered, state.calls
         self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
         self.methods = Counter(state.methods)
+        self.roles, self.shared = Counter(state.sharing.roles), dict(state.sharing.shared)
         self.tokens_before = state.tokens
         self.spent, self.spent_written = Ledger(state.spent), Ledger(state.spent)
         self.retries_written = Counter(state.retries)
@@ -241,3 +271,7 @@ class OracleCounters:
             self._unreported.clear()
             self._detail = self._question = ""
             self._reported_at = now
+
+
+def _added(sums: tuple[int, ...] | None, units: tuple[int, ...]) -> tuple[int, ...]:
+    return units if sums is None else tuple(map(int.__add__, sums, units))

@@ -6,70 +6,17 @@ question -> placed in the table -> asked for all, or audited: into the queue, fo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actors.core.messages import QuestionName
-from actors.core.state import SharingState
 from actors.oracle.call import Answer
+from actors.oracle.oracle_counters import OracleCounters
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import divergence_from
-from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
+from prism.sharing.summary import SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
-
-Counted = tuple[str, tuple[str, ...], tuple[int, ...]]
-"""The counts of one answer: the part of its question, the trigger, state and options, and the shared distribution in
-whole units, which is empty for a question that was asked for all."""
-
-
-class SharingCounts:
-    """Counts of questions by their part, and the sums of what they shared."""
-
-    def __init__(self) -> None:
-        self.roles: Counter[str] = Counter()
-        """`{role: questions with an answer}`."""
-        self.shared: dict[tuple[str, ...], tuple[int, ...]] = {}
-        """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
-        self._open: dict[QuestionName, Counted] = {}
-        """The counts of answers that the engine may not have yet: after a resume they are counted again."""
-
-    def add(self, name: QuestionName, counted: Counted) -> None:
-        """Count an answer, open until `close`."""
-        self._open[name] = counted
-
-    def close(self, name: QuestionName) -> None:
-        """Note that the engine has the answer."""
-        if (counted := self._open.pop(name, None)) is not None:
-            role, group, units = counted
-            self.roles[role] += 1
-            if units:
-                sums = self.shared.get(group, (0,) * len(units))
-                self.shared[group] = tuple(map(int.__add__, sums, units))
-
-    def state(self, is_open: Callable[[QuestionName], bool]) -> SharingState:
-        """Return the counts so far, without those of questions that a resume will ask again."""
-        closed = SharingCounts()
-        closed.roles, closed.shared, closed._open = Counter(self.roles), dict(self.shared), dict(self._open)
-        for name in self._open:
-            if not is_open(name):
-                closed.close(name)
-        return SharingState(roles=dict(closed.roles), shared=tuple(closed.shared.items()))
-
-    def restore(self, state: SharingState) -> None:
-        """Set the counts to those of a checkpoint."""
-        self.roles, self.shared = Counter(state.roles), dict(state.shared)
-
-
-def roles_of(sharing: Sharing | None) -> dict[str, int]:
-    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared.
-
-    The part of questions without a call has the name of their answers' method, as in the summary.
-    """
-    counts = Counter[str]() if sharing is None else sharing.counts.roles
-    return {role.value: counts[role] for role in Role}
 
 
 class Sharing:
@@ -84,7 +31,6 @@ class Sharing:
         self, table: SharingTable, oracle: Oracle[Any], asker: Callable[[Question[Any]], StatefulAgent[Any]]
     ) -> None:
         self.table = table
-        self.counts = SharingCounts()
         self.audits: list[Judged] = []
         """The audits of the whole run."""
         self.on_placed: Callable[[Question[Any], Place], None] = lambda *_: None
@@ -205,19 +151,10 @@ class Sharing:
         self.table.promote(place.basis, first.name)
         return [_promoted(first)]
 
-    def summary(self) -> SharingSummary:
+    def summary(self, counts: OracleCounters) -> SharingSummary:
         """Return the judgements that the run has shared until its end."""
-        counts = SharedCounts(self.table.known, self.counts.roles, self.counts.shared, self._calls)
-        return sharing_summary(self.table.archetypes, counts, self.audits)
-
-    def count(self, waiting: WaitingQuestion) -> None:
-        """Count a question that got an answer of the oracle."""
-        place, question = waiting.place, waiting.question
-        if place is None or not (place.role is Role.OWNER or place.basis.probabilities):
-            return  # where the answer is recorded, the judgement that it was drawn from may be lost
-        shares = () if place.role is Role.OWNER else place.basis.probabilities
-        group = question.trigger, question.state, *question.options
-        self.counts.add(waiting.name, (place.role, group, tuple(round(each * UNIT) for each in shares)))
+        counted = SharedCounts(self.table.known, counts.roles, counts.shared, self._calls)
+        return sharing_summary(self.table.archetypes, counted, self.audits)
 
 
 def _promoted(waiting: WaitingQuestion) -> WaitingQuestion:

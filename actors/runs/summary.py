@@ -188,7 +188,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         not_as_configured=[*_unlike_configured(simulation)],
         interventions=interventions,
         no_effect=no_effect_in(simulation, interventions),
-        sharing=None if (shared := simulation.oracle.sharing) is None else shared.summary(),
+        sharing=None if (shared := simulation.oracle.sharing) is None else shared.summary(simulation.oracle.statistics),
         in_words=in_words,
         fallback_share=fallback_share,
         world=world,

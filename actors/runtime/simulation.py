@@ -25,7 +25,7 @@ from actors.core.ports import Observer, Record
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, RunSnapshot, Tokens, state_pairs
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
-from actors.oracle.sharing import Sharing, roles_of
+from actors.oracle.sharing import Sharing
 from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
@@ -41,6 +41,7 @@ from prism.domain import Domain, HasTurns, Stretch
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
+from prism.sharing import Role
 from prism.sharing.settings import sharing_table
 from prism.statechart import Oracle, Statechart
 
@@ -253,7 +254,7 @@ class Simulation:
             tick_s=self.config.run.tick_s,
             models=getattr(oracle.oracle, "answers_by_model", dict)(),
             interventions=engine.interventions(),
-            sharing=roles_of(oracle.sharing),
+            sharing={role.value: oracle.statistics.roles[role] for role in Role},
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             exchange=deepcopy(engine.exchange),
             mailboxes=self.mailbox_statistics(),

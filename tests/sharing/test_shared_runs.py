@@ -47,7 +47,7 @@ def outcome(done: Simulation) -> tuple[object, ...]:
     sharing = done.oracle.sharing
     assert sharing is not None
     judged = sorted((each.name, each.probabilities, each.shared) for each in sharing.audits)
-    return done.engine.digest.hexdigest(), sharing.counts.roles, sharing.table.known, judged
+    return done.engine.digest.hexdigest(), done.oracle.statistics.roles, sharing.table.known, judged
 
 
 def shared_run(config: Config, schedule: int, fails: float = 0.2) -> Simulation:
@@ -58,7 +58,7 @@ def shared_run(config: Config, schedule: int, fails: float = 0.2) -> Simulation:
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     done = shared_run(config, 0)
-    roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
+    roles = done.oracle.statistics.roles
     assert roles["owner"] >= 2, "the run has everything that could depend on a schedule"
     assert roles["audited"] >= 20
     assert roles["shared"] >= 30
@@ -82,7 +82,7 @@ def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
     done = shared_run(config, 0, fails=0.9)
     oracle = done.oracle.oracle
     assert isinstance(oracle, SlowJudge)
-    roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
+    roles = done.oracle.statistics.roles
     fallbacks = done.oracle.statistics.fallbacks["not_an_option"]
     assert roles["owner"] == 2
     assert len(oracle.asked) == 2 + fallbacks
