@@ -6,7 +6,9 @@ probabilities are sound, and that a tape repeats the run.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from actors.runs.summary import Summary
 from prism.config import Config
 from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Message, OpenAICompatClient
 from prism.statechart import STATE_DESCRIPTIONS
+from tests.command import prism_alone
 from tests.plain import plain
 from tests.wire.support import run
 
@@ -147,6 +150,29 @@ async def test_people_who_share_the_models_judgements_are_audited_and_do_the_sam
             f"  {questions} questions, {recorded.oracle_calls} calls; what was shared is {shared.divergence.mean:.4f} "
             f"bits from individual judgements, by {shared.audited} audits"
         )
+
+
+def test_a_study_with_the_model_is_audited_to_its_paragraph(
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sections = {"oracle": {"backend": "openai", "max_concurrency": 2, "deadline_s": 1200.0}}
+    sections["llm"] = {"host": llama, "model": "gemma", **PATIENT}
+    Path("study.json").write_bytes(msgspec.json.encode({**PEOPLE, **sections}))
+    ended = prism_alone("run", "study.json", "-q", "--out", "run")
+    assert ended.code == 0, ended.err
+    begun = perf_counter()
+    ended = prism_alone("audit", "run", "--calls", "200", "--draws", "2", "--about", "ranking of feeds")
+    assert ended.code == 0, ended.err
+    audit = json.loads(Path("run", "audit", "audit.json").read_text())
+    with capsys.disabled():
+        print(f"\n{audit['calls']} calls, {(perf_counter() - begun) / 60.0:.1f} minutes\n{ended.out}")  # noqa: T201 - as above
+    assert "model.gguf, which gave the probability of each option, a random" in audit["paragraph"]
+    assert audit["calls"] <= 200
+    assert not audit["notes"]
+    assert {each["questions"] for each in audit["shifts"]} == {audit["sampled"]}
+    # By letters the model takes what stands first; a drawn order would hide that as noise.
+    assert {each["place"]: each["finding"] for each in audit["positions"]}["first"] == "moves"
 
 
 async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(

@@ -158,7 +158,6 @@ class Answers(NamedTuple):
     orders: Mapping[int, tuple[int, ...]]  # `{question: the numbers of its options as they were shown}`
     missing: dict[str, int]  # `{reason: questions without an answer}`
     oracle: str
-    calls: int
     drawn: float  # the share of the answers that left an option to chance, where the server gave no probabilities
 
 
@@ -173,6 +172,8 @@ class Asker:
     def __init__(self, study: Study, place: Path, overrides: Sequence[str] = ()) -> None:
         self._study, self._place, self._overrides = study, place, overrides
         self._configs: dict[tuple[int, str], Config] = {}
+        self.calls = 0
+        """The calls so far; those whose answers were kept count, too."""
 
     def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
         if (cell, way) not in self._configs:
@@ -191,7 +192,7 @@ class Asker:
         options = self._study.options
         found: dict[int, Floats] = {}
         orders: dict[int, tuple[int, ...]] = {}
-        missing, oracle, calls, drawn = Counter[str](), "", 0, set[int]()
+        missing, oracle, drawn = Counter[str](), "", set[int]()
         for cell in dict.fromkeys(each.cell for each in asked.values()):
             own = {row: each for row, each in asked.items() if each.cell == cell}
             config = self.config(cell, way.name, way.overrides)
@@ -223,11 +224,11 @@ class Asker:
 
                         await single.ask(asking.agent, question, note)
                         await anyio.lowlevel.checkpoint()
-            calls += sum(made[-1].statistics().calls.values())
+            self.calls += sum(made[-1].statistics().calls.values())
             for row, asking in own.items():
                 if (order := made[-1].orders.get(name_of_question(asking.question))) is not None:
                     orders[row] = order
         kept = np.array(sorted(found), dtype=np.int64)
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))
         share = len(drawn) / max(1, len(kept))
-        return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, calls, share)
+        return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, share)

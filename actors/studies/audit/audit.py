@@ -175,19 +175,23 @@ class Auditing:
             expected = f"expected one of: {', '.join(recorded.options)}, got {unknown.option!r:.80}"
             raise InputError(str(options.against), expected, key="choice", line=unknown.line)
         asker, answers = self._asker, dict[str, Answers]()
+
+        def step(what: str) -> None:
+            on_progress(f"{asker.calls:,} of at most {self.calls:,} calls; asking {what}")
+
         for way in self.ways:
-            on_progress(f"asking {len(rows):,} questions with another {way.what}")
+            step(f"{len(rows):,} questions with another {way.what}")
             answers[way.name] = await asker.answers(way, rows)
-        on_progress(f"asking {len(rows):,} questions with what another person saw")
+        step(f"{len(rows):,} questions with what another person saw")
         partners = _partners(study, rows)
         swapped = {
             row: rows[row]._replace(question=replace(rows[row].question, context=its.question.context))
             for row, its in partners.items()
         }
         exchanged = await asker.answers(self._exchange, swapped)
-        on_progress(f"asking about {len(study.ruled):,} turns that rules settled")
+        step(f"about {len(study.ruled):,} turns that rules settled")
         ruled = await asker.answers(Way(RULED, "model in place of the rules"), study.ruled)
-        on_progress("asking what is being studied")
+        step("what is being studied")
         known, plain, extra = await self._informed(asker)
         if (count := len(answers[AGAIN].rows)) < FEWEST:
             reasons = ", ".join(f"{reason} {times:,}" for reason, times in answers[AGAIN].missing.items())
@@ -216,7 +220,7 @@ class Auditing:
             least=options.least,
             recorded=len(study.askings),
             sampled=len(rows),
-            calls=sum(each.calls for each in (*answers.values(), exchanged, ruled)) + extra,
+            calls=asker.calls + extra,
             calls_of_study=study.calls,
             fallbacks=study.fallbacks,
             shifts=tuple(shifts),
