@@ -67,8 +67,8 @@ class Conflict(NamedTuple):
 def find_conflicts(config: Config) -> list[SettingError]:
     """Return the errors of settings that contradict each other."""
     checks = (
-        *(_domain, _time, _population, _columns, _attributes, _graph, _measures, _choice, _exposure, _hours, _oracle),
-        *(_sharing, _llm, _models, _economy, _shards),
+        *(_simulation, _population, _columns, _attributes, _graph, _measures, _choice, _oracle, _llm, _models),
+        *(_economy, _shards),
     )
     found = [_error(conflict) for check in checks for conflict in check(config)]
     return [*found, *find_intervention_conflicts(config, config.interventions)]
@@ -120,8 +120,8 @@ def _not_declared(
         )
 
 
-def _domain(config: Config) -> Iterator[Conflict]:
-    domain = config.simulation.domain
+def _simulation(config: Config) -> Iterator[Conflict]:
+    simulation, ticks, domain = config.simulation, config.simulation.length, config.simulation.domain
     if config.domain and domain in SHIPPED_DOMAINS:
         places = sorted(places_of(config.domain), key=lambda place: -place.count("."))
         yield Conflict(
@@ -129,11 +129,7 @@ def _domain(config: Config) -> Iterator[Conflict]:
             f"the {domain} domain has no settings below the key domain, which is for domains of your own, got "
             f"{', '.join(config.domain)}",
         )
-
-
-def _time(config: Config) -> Iterator[Conflict]:
-    simulation, ticks = config.simulation, config.simulation.length
-    if simulation.domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
+    if domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
         yield Conflict(
             "simulation.ticks_per_round simulation.domain",
             f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, got "
@@ -184,6 +180,22 @@ def _population(config: Config) -> Iterator[Conflict]:
     if population.graph.kind == "profiles" and profiles is None and ties is None:
         problem = "graph.kind is profiles, which needs a profile file in population.profiles, got null"
         yield Conflict("population.graph.kind population.profiles population.graph.path", problem)
+    weights = {
+        "population.relevance.exposure": population.relevance.exposure,
+        "oracle.choice.exposure": config.oracle.choice.exposure,
+    }
+    for key, weight in weights.items():
+        if weight and (exposure := config.feed.exposure) != "complex":
+            problem = f"{key} needs feed.exposure: complex, which shows a cascade again, got {exposure}"
+            yield Conflict(f"{key} feed.exposure", problem)
+    simulation = config.simulation
+    round_s = simulation.ticks_per_round * simulation.tick_seconds
+    if population.activity.hours is not None and round_s > HOUR_S:
+        yield Conflict(
+            "population.activity.hours simulation.ticks_per_round simulation.tick_seconds",
+            f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
+            f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
+        )
 
 
 def _columns(config: Config) -> Iterator[Conflict]:
@@ -310,28 +322,6 @@ def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float])
     return "" if unknown is None else f"expected weights of {', '.join(declared.values)}, got {unknown!r}"
 
 
-def _exposure(config: Config) -> Iterator[Conflict]:
-    weights = {
-        "population.relevance.exposure": config.population.relevance.exposure,
-        "oracle.choice.exposure": config.oracle.choice.exposure,
-    }
-    for key, weight in weights.items():
-        if weight and (exposure := config.feed.exposure) != "complex":
-            problem = f"{key} needs feed.exposure: complex, which shows a cascade again, got {exposure}"
-            yield Conflict(f"{key} feed.exposure", problem)
-
-
-def _hours(config: Config) -> Iterator[Conflict]:
-    simulation = config.simulation
-    round_s = simulation.ticks_per_round * simulation.tick_seconds
-    if config.population.activity.hours is not None and round_s > HOUR_S:
-        yield Conflict(
-            "population.activity.hours simulation.ticks_per_round simulation.tick_seconds",
-            f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
-            f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
-        )
-
-
 def _oracle(config: Config) -> Iterator[Conflict]:
     oracle = config.oracle
     if oracle.mode == "realtime" and not (config.run.tick_s and config.population.deliberation_minutes):
@@ -347,11 +337,8 @@ def _oracle(config: Config) -> Iterator[Conflict]:
     if oracle.tape == "replay" and oracle.tape_path is None:
         problem = "replay needs the tape's file in oracle.tape_path, got null"
         yield Conflict("oracle.tape oracle.tape_path", problem)
-
-
-def _sharing(config: Config) -> Iterator[Conflict]:
-    by, mode = config.oracle.sharing.by, config.oracle.mode
-    if config.oracle.sharing.archetype and by != "archetype":
+    by, mode = oracle.sharing.by, oracle.mode
+    if oracle.sharing.archetype and by != "archetype":
         yield Conflict(
             "oracle.sharing.archetype oracle.sharing.by",
             "the fields say which questions are an archetype, and none is used: expected "

@@ -38,7 +38,9 @@ def settings_from(kind: type[S], values: Mapping[str, object]) -> S:
     except SettingError as error:
         raise placed_below(error) from None
     except ValueError as error:  # of a check that the domain makes itself
-        raise SettingError(kind.__name__, _one_line(error), keys=(DOMAIN,)) from error
+        raise SettingError(
+            kind.__name__, " ".join(str(error).split()) or type(error).__name__, keys=(DOMAIN,)
+        ) from error
 
 
 def placed_below(error: SettingError) -> SettingError:
@@ -73,7 +75,3 @@ def first_missing(kind: type[Section], values: Mapping[str, object]) -> Missing 
 
 def _refuse_to_encode(value: object) -> Any:
     raise TypeError(f"expected a value that YAML has, got {type(value).__name__}")
-
-
-def _one_line(error: ValueError) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

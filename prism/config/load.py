@@ -100,8 +100,11 @@ def load_placed_config(
     leaves: dict[str, Entry] = {}
     wrong: list[ConfigError] = []
     known = _known(own)
+    if text is not None and text.endswith((".yaml", ".yml")) and "\n" not in text:
+        raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
+    document = {} if text is None else read_document(text, source, length_max=length_max)
     for path, given in chain(
-        _from_text(known, text, source, length_max),
+        _from_section(known, document, source, ""),
         _from_environment(known, environment),
         _from_overrides(known, overrides),
     ):
@@ -190,13 +193,6 @@ def _with(entry: Entry | None, parts: Sequence[str], given: Entry) -> Entry:
         return given
     keys = entry.value if entry is not None and isinstance(entry.value, dict) else {}
     return replace(entry or given, value={**keys, parts[0]: _with(keys.get(parts[0]), parts[1:], given)})
-
-
-def _from_text(known: _Known, text: str | None, source: str, length_max: int) -> Iterator[Found]:
-    if text is not None:
-        if text.endswith((".yaml", ".yml")) and "\n" not in text:
-            raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
-        yield from _from_section(known, read_document(text, source, length_max=length_max), source, "")
 
 
 def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, section: str) -> Iterator[Found]:
