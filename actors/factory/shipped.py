@@ -25,10 +25,10 @@ _DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration that comes with PRISM.
+    """A configuration, an experiment or a calibration that comes with PRISM.
 
     Args:
-        name: its file's name without the extension.
+        name: its file's name without the extension; that of a study begins with its folder, a key of `STUDIES`.
         path: the file.
     """
 
@@ -49,55 +49,34 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def command(self) -> str:
         """The command that takes it."""
-        return "run"
+        return STUDIES.get(self.path.parent.name, "run")
 
     def files(self, directory: Path) -> dict[Path, bytes]:
         """Return the files of a directory that has all it needs to run: `{path: content}`, the one to run first.
 
-        Data files and charts are beside the configuration there, and it names them so.
+        Data files and charts are beside it there, and it names them so. Of a study these are also the configuration
+        that it starts from, and the modules and tables that it names.
         """
-        target = directory / FILE_NAME
-        text = self.text().replace(f"{FOLDER}/{self.path.name}", target.as_posix())
-        data = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
-        schema = (shipped_root() / FOLDER / SCHEMA).read_bytes()
-        text = f"# yaml-language-server: $schema={SCHEMA}\n" + _DATA.sub(r"\1", text)
-        return {target: text.encode(), directory / SCHEMA: schema, **data}
-
-
-class Study(Example, frozen=True, kw_only=True):
-    """An experiment or a calibration that comes with PRISM.
-
-    Args:
-        folder: its folder, a key of `STUDIES`.
-    """
-
-    folder: str
-
-    @property
-    def command(self) -> str:
-        """The command that takes it."""
-        return STUDIES[self.folder]
-
-    def files(self, directory: Path) -> dict[Path, bytes]:
-        """Return it, the configuration that it starts from, and the modules and tables that it names."""
-        text = self.text()
-        target = directory / f"{self.command}.yaml"
-        found = _BASE.search(text)
-        base = {} if found is None else _configuration(self.path.parent / found[1]).files(directory)
-        beside = {
-            directory / path.name: path.read_bytes()
-            for path in sorted(self.path.parent.iterdir())
-            if path.is_file() and path.suffix != ".yaml" and re.search(rf"\b{re.escape(path.stem)}(?:\.csv|:)", text)
-        }
-        text = _BASE.sub(f"base: {FILE_NAME}", text)
-        text = text.replace(f"{FOLDER}/{self.folder}/{self.path.name}", target.as_posix())
-        text = text.replace(f"{FOLDER}/{self.folder}/", "")  # tables stand beside it there
-        charts = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
-        return {target: _DATA.sub(r"\1", text).encode(), **base, **beside, **charts}
-
-
-def _configuration(path: Path) -> Example:
-    return Example(name=path.stem, path=path)
+        text, folder, root = self.text(), self.path.parent.name, shipped_root() / FOLDER
+        target = directory / (f"{self.command}.yaml" if folder in STUDIES else FILE_NAME)
+        others: dict[Path, bytes] = {}
+        if folder in STUDIES:
+            if (base := _BASE.search(text)) is not None:
+                path = self.path.parent / base[1]
+                others |= Example(name=path.stem, path=path).files(directory)
+            for path in sorted(self.path.parent.iterdir()):
+                is_named = re.search(rf"\b{re.escape(path.stem)}(?:\.csv|:)", text)
+                if path.is_file() and path.suffix != ".yaml" and is_named:
+                    others[directory / path.name] = path.read_bytes()
+            text = _BASE.sub(f"base: {FILE_NAME}", text)
+            text = text.replace(f"{FOLDER}/{folder}/{self.path.name}", target.as_posix())
+            text = text.replace(f"{FOLDER}/{folder}/", "")  # tables stand beside it there
+        else:
+            text = text.replace(f"{FOLDER}/{self.path.name}", target.as_posix())
+            others[directory / SCHEMA] = (root / SCHEMA).read_bytes()
+        others |= {directory / name: (root / name).read_bytes() for name in _DATA.findall(text)}
+        head = "" if folder in STUDIES else f"# yaml-language-server: $schema={SCHEMA}\n"
+        return {target: (head + _DATA.sub(r"\1", text)).encode(), **others}
 
 
 def shipped_root() -> Path:
@@ -109,14 +88,14 @@ def shipped_root() -> Path:
 def examples() -> dict[str, Example]:
     """Return every configuration that comes with PRISM by its name, `default` first."""
     paths = sorted((shipped_root() / FOLDER).glob("*.yaml"), key=lambda path: (path.stem != "default", path.stem))
-    return {path.stem: _configuration(path) for path in paths}
+    return {path.stem: Example(name=path.stem, path=path) for path in paths}
 
 
-def studies() -> dict[str, Study]:
+def studies() -> dict[str, Example]:
     """Return every experiment and calibration that comes with PRISM by its name, such as `experiments/feed`."""
     root = shipped_root() / FOLDER
     return {
-        f"{folder}/{path.stem}": Study(name=f"{folder}/{path.stem}", path=path, folder=folder)
+        f"{folder}/{path.stem}": Example(name=f"{folder}/{path.stem}", path=path)
         for folder in STUDIES
         for path in sorted((root / folder).glob("*.yaml"))
     }
