@@ -32,7 +32,7 @@ TAKEN_NAMES: Final = frozenset(
         *("agent", "agent_id", "seed", "state", "states", "tick", "ticks", "ticks_in_state", "entered", "clock"),
         *("state_history", "max_history_depth", "open_triggers", "fields", "field", "to_json", "running", "run"),
         *("relevance", "should_engage", "is_interested", "start", "stop", "view", "post", "feed", "context"),
-        *("event", "trigger", "round", "world", "rng"),
+        *("event", "trigger", "round", "world", "rng", "follow"),
     }
 )
 """Names that people, their guards and their prompts already use for something else."""
