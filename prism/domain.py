@@ -264,7 +264,7 @@ class Stretch(NamedTuple):
     """
 
     ticks: int
-    tables: Mapping[str, tuple[Sequence[Values], list[list[int]]]]
+    tables: Mapping[str, tuple[Sequence[Values], Ints]]
     kinds: Sequence[Kind]
     asked_kinds: Mapping[int, QuestionKind]
     triggers: int

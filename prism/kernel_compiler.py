@@ -23,6 +23,7 @@ from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic, typeof_impl
+from numba.np import arrayobj
 from numba.np.arrayobj import make_array, populate_array
 
 from prism.kernels import compiled_from
@@ -102,7 +103,21 @@ def _read(context: Any, builder: Any, pointer: Any, value: Any, name: str) -> An
     found = pointer.of.types[place]
     if isinstance(found, types.NamedTuple):
         return address
-    return impl_ret_borrowed(context, builder, found, builder.load(address))
+    return impl_ret_borrowed(context, builder, found, _load(builder, address))
+
+
+def _load(builder: Any, address: Any) -> Any:
+    """Load a member of a tuple, which never changes: it need not be loaded again after each number that is written."""
+    kind = address.type.pointee
+    if not isinstance(kind, ir.Aggregate):
+        loaded = builder.load(address)
+        if not CHECKS:  # with checks a tuple is copied to where this reads it
+            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return loaded
+    whole = ir.Constant(kind, ir.Undefined)
+    for place in range(len(kind)):
+        whole = builder.insert_value(whole, _load(builder, cgutils.gep_inbounds(builder, address, 0, place)), place)
+    return whole
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -170,6 +185,20 @@ def handed(_: Any, given: Any) -> Any:
     return given.of(given), code
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def upper_half(_: Any, left: Any, right: Any) -> Any:  # noqa: ARG001
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word, words = ir.IntType(_WORD_BITS), ir.IntType(2 * _WORD_BITS)
+        product = builder.mul(*(builder.zext(each, words) for each in arguments))
+        return builder.trunc(builder.lshr(product, words(_WORD_BITS)), word)
+
+    return types.uint64(types.uint64, types.uint64), code
+
+
+# A kernel never counts from the end of an array, so no index need be compared with 0; with checks, that is an error.
+arrayobj.fix_integer_index = lambda context, builder, kind, index, _: context.cast(builder, index, kind, types.intp)
+
+
 @typeof_impl.register(MachineCode)  # type: ignore[untyped-decorator]
 def _type_of_code(code: Any, _: Any) -> Any:
     return cpu_target.typing_context.resolve_value_type(code.in_numba)
@@ -186,7 +215,7 @@ def _type_of(given: Any) -> Any:
     return ArrayObject(typeof(given)) if isinstance(given, np.ndarray) else typeof(given)
 
 
-INTRINSICS: Final = {each.__name__: each for each in (address_of, bring, called)}
+INTRINSICS: Final = {each.__name__: each for each in (address_of, bring, called, upper_half)}
 
 
 @cache

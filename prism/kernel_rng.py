@@ -14,7 +14,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from prism.kernels import compiled_as, kernel
+from prism.kernels import compiled_as, kernel, upper_half
 from prism.rng import SECRET
 
 U = np.uint64
@@ -23,7 +23,7 @@ SEED: Final = 4
 """The place of the seed itself among the words."""
 _KEY = struct.Struct("<qqqq").pack
 _hash = xxhash.xxh3_64_intdigest
-_LOW, _HALF = U(0xFFFFFFFF), U(32)
+_HALF = U(32)
 _LENGTH = U(32 * 0x9E3779B185EBCA87 & ALL_BITS)
 _AVALANCHE = U(0x165667919E3779F9)
 _GOLDEN, _FIRST, _SECOND = U(0x9E3779B97F4A7C15), U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
@@ -34,15 +34,6 @@ def keys_of(seed: int) -> NDArray[np.uint64]:
     """Return the words with which xxh3 mixes a key of 32 bytes, for a seed; and the seed as the last one."""
     words = [(word + (seed, -seed)[place % 2]) & ALL_BITS for place, word in enumerate(SECRET)]
     return np.array([*words, seed & ALL_BITS], dtype=U)
-
-
-@kernel
-def upper_half(left: Any, right: Any) -> Any:
-    """Return the upper 64 bits of a product of 128 bits."""
-    left_low, left_high, right_low, right_high = left & _LOW, left >> _HALF, right & _LOW, right >> _HALF
-    cross = left_high * right_low + ((left_low * right_low) >> _HALF)
-    middle = (cross & _LOW) + left_low * right_high
-    return left_high * right_high + (cross >> _HALF) + (middle >> _HALF)
 
 
 def _bits_of_words(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:

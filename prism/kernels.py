@@ -157,6 +157,11 @@ def _row_of(kind: Any) -> Any:
     return np.ctypeslib.as_ctypes_type(kind)
 
 
+def upper_half(left: Any, right: Any) -> Any:
+    """Return the upper 64 bits of a product of 128 bits."""
+    return np.uint64(int(left) * int(right) >> 64)
+
+
 def called(pointer: int, tables: Any, person: Any, post: Any, tick: Any) -> Any:
     """Return the result of a kernel that another one has a pointer to: see `pointer_to`."""
     return _called[pointer](tables, person, post, tick)
@@ -249,7 +254,7 @@ def compile_kernels() -> None:
         elif not _failures:
             _failures.append("; ".join(_refused))
             _log.warning("compiled kernels are kept nowhere, so each run compiles them anew: %s", _failures[0])
-        functions: list[Callable[..., Any]] = [*_kernels, address_of, bring, called]
+        functions: list[Callable[..., Any]] = [*_kernels, address_of, bring, called, upper_half]
         made = {each: MachineCode(each, place, _note_failure) for each in functions}
         for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
             for name, value in list(vars(module).items()):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from itertools import chain, pairwise, starmap
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise, starmap
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.bytes_kernel import LENGTH_BYTES, NUMBER_BYTES, write_payloads
 from prism.agents.contexts import Contexts
 from prism.agents.questions import QuestionKind, Questions
 from prism.agents.waves import Kind, Updates
 from prism.domain import Domain, Stretch, World
 from prism.errors import ConfigError
 from prism.events import KINDS, OF_EVERY_RUN, OF_FEEDS, QUESTIONS, UPDATES
-from prism.rows import Heap, TickRows, Values, bytes_of, payload_of
+from prism.rows import Heap, TickRows, Values, bytes_of
 from prism.tables import Shape, Table
 
+_HEAD_BYTES: Final = LENGTH_BYTES + 2 * NUMBER_BYTES + 2
+"""The most bytes of a payload's head but for its tables."""
 ASKED: Final = "asked"
 """The source of a kind of question."""
 
@@ -162,52 +164,53 @@ class KindNumbers:
         """Yield the payloads of ticks that were run together."""
         if not stretch.ticks:
             return
-        tables = {name: (list(columns), ends) for name, (columns, ends) in stretch.tables.items()}
+        tables, known = dict(stretch.tables), np.full(stretch.ticks, len(self._numbers))
         # 1. The numbers of kinds, in the order in which they occur: in each wave updates, then questions.
         new = list[tuple[int, int, int, int, Kind]]()
-        table = np.full(len(stretch.kinds), -1, dtype=np.int64)
+        of_codes = np.full(len(stretch.kinds), -1, dtype=np.int64)
         for order, name in enumerate((UPDATES.name, QUESTIONS.name)):
             (_, codes, *_), ends = tables[name]
             for code in np.bincount(codes).nonzero()[0].tolist():
                 kind = stretch.kinds[code] if order == 0 else kind_of_question(stretch.asked_kinds[code])
-                table[code] = number = self._numbers.get(kind, -1)
-                if number < 0:
+                of_codes[code] = self._numbers.get(kind, -1)
+                if of_codes[code] < 0:
                     place = int(np.argmax(codes == code))
-                    new.append((bisect_right([*chain(*ends)], place), order, place, code, kind))
-        of_tick: dict[int, list[Kind]] = {}
-        waves = len(tables[UPDATES.name][1][0])
-        for wave, _, _, code, kind in sorted(new):
-            table[code] = self._numbers[kind] = len(self._numbers)
-            of_tick.setdefault(wave // waves, []).append(kind)
+                    new.append((int(np.searchsorted(ends.ravel(), place, "right")), order, place, code, kind))
+        if new:
+            for _, _, _, code, kind in sorted(new):
+                of_codes[code] = self._numbers[kind] = len(self._numbers)
+            waves = ends.shape[1]
+            in_tick = np.bincount([wave // waves for wave, *_ in new], minlength=stretch.ticks).cumsum()
+            known[1:] += in_tick[:-1]
+            tables[KINDS.name] = _columns([kind for *_, kind in sorted(new)]), np.repeat(in_tick[:, None], waves, 1)
+            self._recorded = len(self._numbers)
         for name in (UPDATES.name, QUESTIONS.name):
-            tables[name][0][1] = table[tables[name][0][1]]
-        # 2. The rows of each tick, and their bytes.
-        heads: list[list[list[int]]] = [[] for _ in range(stretch.ticks)]
-        bodies: list[list[bytes]] = [[] for _ in range(stretch.ticks)]
-        for place, kinds in of_tick.items():
-            heads[place].append([0, len(kinds)])
-            texts = zip(_columns(kinds), shapes[0].columns, strict=True)
-            bodies[place] += [bytes_of(values, dtype) for values, (_, dtype) in texts]
+            (agents, codes, *others), ends = tables[name]
+            tables[name] = (agents, of_codes[codes], *others), ends
+        # 2. The bytes of all columns, and where those of each tick begin.
+        numbers, rows, pieces, bounds = list[int](), list[Any](), list[bytes](), list[Any]()
         for number, shape in enumerate(shapes):
             if shape.name not in tables:
                 continue
             columns, ends = tables[shape.name]
-            places, bounds, before = list[int](), [0], 0
-            for place, of_waves in enumerate(ends):
-                if of_waves[-1] > before:
-                    rows = [end - start for start, end in pairwise((before, *of_waves))]
-                    while not rows[-1]:
-                        rows.pop()
-                    heads[place].append([number, *rows])
-                    before = of_waves[-1]
-                    places.append(place)
-                    bounds.append(before)
-            for place, cut in zip(places, zip(*_cut(columns, shape, bounds), strict=True), strict=True):
-                bodies[place] += cut
-        known, self._recorded = self._recorded, len(self._numbers)
-        for place, (head, body) in enumerate(zip(heads, bodies, strict=True)):
-            yield payload_of(first + place, known, head, body)
-            known += len(of_tick.get(place, ()))
+            numbers.append(number)
+            rows.append(np.concatenate((np.zeros_like(ends[:1]), ends)))
+            places = rows[-1][:, -1]
+            for values, (_, dtype) in zip(columns, shape.columns, strict=True):
+                if isinstance(values, Heap):
+                    pieces += bytes_of(values.lengths, "<u4"), values.data.tobytes()
+                    bounds += 4 * places, np.append(0, values.ends)[places]
+                else:
+                    pieces.append(bytes_of(values, dtype))
+                    bounds.append(int(dtype[-1]) * places)  # the last letter is the width
+        # 3. The payloads.
+        source = np.frombuffer(bytearray().join(pieces), np.uint8)
+        starts = np.cumsum([0, *map(len, pieces[:-1])])
+        room = len(source) + stretch.ticks * (_HEAD_BYTES + len(numbers) * (1 + NUMBER_BYTES * (1 + rows[0].shape[1])))
+        out, to = np.empty(room, np.uint8), np.zeros(stretch.ticks + 1, np.int64)
+        given = np.array(numbers), np.array(rows), source, np.array(bounds) + starts[:, None]
+        write_payloads(first, known, *given, out, to[1:])
+        yield from map(out.tobytes().__getitem__, starmap(slice, pairwise(to.tolist())))
 
     def _table(self, kinds: Sequence[Kind]) -> NDArray[np.int64]:
         """Return the number of each kind; -1 if it is new."""
@@ -221,23 +224,6 @@ class KindNumbers:
                 table[code] = self._numbers.setdefault(kinds[code], len(self._numbers))
             found = table[codes]
         return found
-
-
-def _cut(columns: Sequence[Values], shape: Shape, bounds: Sequence[int]) -> Iterator[Iterator[bytes]]:
-    """Yield the bytes of each column between each two of these rows; of texts the lengths, then the texts."""
-    # The last letter of a kind of numbers is their width.
-    places = cache(lambda width: _slices(width * bound for bound in bounds))
-    for values, (_, dtype) in zip(columns, shape.columns, strict=True):
-        if isinstance(values, Heap):
-            yield map(bytes_of(values.lengths, "<u4").__getitem__, places(4))
-            ends = [0, *values.ends.tolist()]
-            yield map(values.data.tobytes().__getitem__, _slices(ends[bound] for bound in bounds))
-        else:
-            yield map(bytes_of(values, dtype).__getitem__, places(int(dtype[-1])))
-
-
-def _slices(bounds: Iterable[int]) -> list[slice]:
-    return [*starmap(slice, pairwise(bounds))]
 
 
 def _columns(kinds: Sequence[Kind]) -> list[Heap]:

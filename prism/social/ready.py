@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from prism import kernels
+from prism.agents import bytes_kernel
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
@@ -50,7 +51,7 @@ def _call_all() -> None:
     turn_kernel.apply(t, 0, nobody, nobody, kinds)
     chart = ChartTables(1, due, due, truths, due)
     turn_kernel.select(t, 0, nobody, nobody, chart, nobody, nobody)
-    wave, log = wave_of(2, 1), log_of(2, 1, 1)
+    wave, log = wave_of(2, 1, 1), log_of(2, 1, 1, 1)
     views = log.views[:0]
     post_kernel.see(t, nobody, 0, views)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
@@ -65,4 +66,5 @@ def _call_all() -> None:
     post_kernel.change_lists(t, nobody, nobody, nobody)
     known = TurnTables(due, kinds, due, truths)
     choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
+    bytes_kernel.write_payloads(0, nobody, nobody, np.zeros((0, 2, 2), np.int64), text, kinds, text, nobody)
     stretch_kernel.run_ticks(t, 0, 0, 0, 0, chart, known, choice, wave, log)

@@ -166,7 +166,6 @@ class SocialState:
                 created=grown(room.created, candidates),
                 lucks=grown(room.lucks, candidates),
                 scores=grown(room.scores, candidates),
-                chosen=grown(room.chosen, pool + 1),
             )
         )
 
@@ -319,7 +318,7 @@ class SocialState:
                 part_posts=np.zeros(size, dtype=np.int64),
                 part_starts=np.zeros(2 * parts + 1, dtype=np.int64),
                 part_counts=np.zeros(2 * parts, dtype=np.int64),
-                room=t.room._replace(hashes=_words(size), near=_ints(size + 1)),
+                room=t.room._replace(hashes=_words(size), least=_words(size), near=_ints(size + 1)),
             )
         self.t = t
 
@@ -361,7 +360,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     counts = Counts(_ints(6), _ints(9), _ints(col.MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
-    room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _ints(1), _ints(1))
+    room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1))
     return Tables(
         settings=Settings(*[0] * 25, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),

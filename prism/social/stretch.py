@@ -1,9 +1,9 @@
-"""Many ticks of a small population in one kernel call: Python between two ticks would take longer than the ticks."""
+"""Ticks in one kernel call: of few people many, as Python between two ticks would take longer than the ticks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -39,8 +39,6 @@ from prism.social.tables import ChartTables
 from prism.social.view_words import CONTEXTS
 from prism.social.world import SocialWave, SocialWorld
 
-PEOPLE_MAX: Final = 8192
-"""The largest population whose ticks are run together. In a larger one kernels take most of the time anyway."""
 LIMIT: Final = 8192
 """The updates after which the event loop gets a turn: 5 to 10 ms of work."""
 LIMIT_PLAIN: Final = 256
@@ -63,7 +61,7 @@ class Stretches:
         world, network = self._world, self._world.network
         is_plain = network.has_plain_views and network.reshares_received is None
         is_more = world.changing.rows or world.memory is not None or world.config.run.record_feeds or world.drafts
-        return len(world.people) <= PEOPLE_MAX and is_plain and not is_more
+        return is_plain and not is_more
 
     def run(  # each thing that a kernel reads once
         self,
@@ -87,7 +85,7 @@ class Stretches:
         if (known.kinds[:, EFFECT] > col.FEED).any():
             return None
         wave, log = self._rooms(len(world.people), len(forms.kinds), choosing.constants.shape[1], len(ticks))
-        state.make_room(len(log.agents))
+        state.make_room(len(log.who))
         if ticks.start % world.ticks_per_round == 0:
             world.begin_round(ticks.start)
         log.progress[:], taken = 0, network.taken
@@ -122,18 +120,18 @@ class Stretches:
         posts = network.state.t.counts.posts
         events = network.state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0
-        tables: dict[str, tuple[Sequence[Values], list[list[int]]]] = {}
+        tables: dict[str, tuple[Sequence[Values], Ints]] = {}
         what, happened = events["what"], network.rows_of(events, taken)
         for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
             if name in happened:
-                tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]].tolist()
+                tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]]
         # The answers.
         new = slice(before, asked)
         columns = network.in_columns(log.ticks[new], log.views[new].copy())
         agents, codes = log.agents[new].copy(), log.codes[new].copy()
-        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].tolist()
-        asks = accumulate(log.asks[:done].tolist())
-        tables[QUESTIONS.name] = (agents, codes, *columns), [[end] * WAVES for end in asks]
+        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].copy()
+        asks = log.asks[:done].cumsum()
+        tables[QUESTIONS.name] = (agents, codes, *columns), np.repeat(asks[:, None], WAVES, axis=1)
         return Stretch(
             ticks=done,
             tables=tables,
@@ -148,11 +146,14 @@ class Stretches:
 
     def _rooms(self, people: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
         """Return room for a wave and for a stretch, in which nothing is counted yet."""
+        # Nobody has more than one trigger in a tick, and a decision beside it. If more ask than there is room for, the
+        # engine takes their wave. Memory that is not written is not taken.
+        asks = LIMIT + people
         if self._wave is None or self._wave.room.shape[1] < options:
-            self._wave = wave_of(people, options)
+            self._wave = wave_of(people, asks, options)
         log = self._log
         if log is None or len(log.counts) < forms or len(log.ends) < ticks:
-            self._log = log = log_of(LIMIT + 3 * people, 2 * forms, ticks)
+            self._log = log = log_of(LIMIT + 2 * people, asks, 2 * forms, ticks)
         for each in (log.counts, log.turns, log.asks):
             each[:] = 0
         return self._wave, log
@@ -197,7 +198,7 @@ def _pending(
         yield questions, log.options[some].copy()
 
 
-def wave_of(people: int, options: int) -> Wave:
+def wave_of(people: int, asks: int, options: int) -> Wave:
     return Wave(
         due=_ints(people),
         codes=_ints(people),
@@ -205,15 +206,15 @@ def wave_of(people: int, options: int) -> Wave:
         places=_ints(people),
         movers=_ints(people),
         moves=_ints(people),
-        seen=np.zeros((people, SEEN_COLUMNS)),
-        draws=_ints(people, 3),
-        which=_ints(people),
+        seen=np.zeros((asks, SEEN_COLUMNS)),
+        draws=_ints(asks, 3),
+        which=_ints(asks),
         room=np.zeros((2, options)),
     )
 
 
-def log_of(updates: int, forms: int, ticks: int) -> StretchBuffers:
-    """Return room for so many updates of so many forms, and for ticks and one that is not done."""
+def log_of(updates: int, asks: int, forms: int, ticks: int) -> StretchBuffers:
+    """Return room for so many updates of so many forms, for questions, and for ticks and one that is not done."""
     return StretchBuffers(
         progress=_ints(PROGRESS),
         counts=_ints(forms),
@@ -223,10 +224,10 @@ def log_of(updates: int, forms: int, ticks: int) -> StretchBuffers:
         ends=_ints(ticks + 1, WAVES),
         asks=_ints(ticks + 1),
         events=_ints(ticks + 1, WAVES),
-        agents=_ints(updates),
-        codes=_ints(updates),
-        ticks=_ints(updates),
-        options=_ints(updates),
-        moves=_ints(updates),
-        views=np.zeros(updates, dtype=col.VIEW_FIELDS),
+        agents=_ints(asks),
+        codes=_ints(asks),
+        ticks=_ints(asks),
+        options=_ints(asks),
+        moves=_ints(asks),
+        views=np.zeros(asks, dtype=col.VIEW_FIELDS),
     )

@@ -353,7 +353,7 @@ BITS: Final = 2  # the bits that tell the part of an original; -1: no original i
 
 
 class Room(NamedTuple):
-    """Room in which feeds are built: candidates of both sides, and hashes."""
+    """Room in which feeds are built: candidates of both sides, hashes of originals, and a sample of these."""
 
     numbers: Ints
     cascades: Ints
@@ -362,8 +362,8 @@ class Room(NamedTuple):
     scores: NDArray[np.float64]
     slots: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
+    least: NDArray[np.uint64]
     near: Ints
-    chosen: Ints
 
 
 class Tables(NamedTuple):

@@ -21,22 +21,25 @@ from prism.social.kernels.post_kernel import bits_for, follows, has_muted, id_of
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
 _SLOT: Final = col.SEEN_SLOTS - 1
+_SEEN, _OWN = 1, 2
+"""The bits of a slot: the reader has seen a cascade of it; a candidate of the own side is of one."""
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def mark_seen(t: Any, person: Any, value: Any) -> None:
+def mark_seen(t: Any, person: Any) -> None:
     # A ring's newest number is before its end, so this goes back from there, and around the front.
     ring, slots, at = t.seen[person], t.room.slots, t.people[person].seen_end
+    slots.fill(0)  # they are one table for all readers
     for _ in range(t.people[person].seen_count):
         at = at - 1 if at else len(ring) - 1
-        slots[ring[at] & _SLOT] = value
+        slots[ring[at] & _SLOT] = _SEEN
 
 
 @kernel
 def has_seen(t: Any, person: Any, cascade: Any) -> Any:
     # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
-    if not t.room.slots[cascade & _SLOT]:
+    if not t.room.slots[cascade & _SLOT] & _SEEN:
         return False
     ring, at = t.seen[person], t.people[person].seen_end
     for _ in range(t.people[person].seen_count):
@@ -146,6 +149,7 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
     """
     posts, cascades, ring, end = t.posts, t.room.cascades, t.timeline[person], t.people[person].came_end
+    slots = t.room.slots
     first, base, count, mutes = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], 0, len(t.ties.muted.ends) > 0
     came, at = t.people[person].came_count, end
     for _ in range(came):
@@ -168,9 +172,10 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
             continue
         # 2. Put it behind the others, and look for its cascade: the search ends at itself, so it needs no bound.
         put(t, count, person, number, tick)
-        same = 0
+        same = 0 if slots[cascade & _SLOT] & _OWN else count
         while cascades[same] != cascade:
             same += 1
+        slots[cascade & _SLOT] |= _OWN
         # 3. Keep it if its cascade is new, or let it replace the post of its cascade if it is better.
         if same == count:
             count += 1
@@ -202,7 +207,7 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
         hashes[at] = mixed_bits(origins[at] ^ salt)
     # 3. Note where the small ones are. Hashes are uniform over 64 bits, so about `likely` of them are below `likely` /
     #    `count` of that range. If these are too few, more are tried.
-    near, chosen, likely, low = t.room.near, t.room.chosen, most + 2 * math.floor(math.sqrt(most)), 0
+    near, least, likely, low = t.room.near, t.room.least, most + 2 * math.floor(math.sqrt(most)), 0
     while True:
         limit = _ALL if likely >= count else _ALL // U(count) * U(likely)
         low = 0
@@ -212,17 +217,20 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
         if low >= most or likely >= count:
             break
         likely *= 2
-    # 4. Drop the largest of these until they are as many as a sample has.
-    while low > most:
-        largest = 0
-        for at in range(1, low):
-            if hashes[near[at]] >= hashes[near[largest]]:
-                largest = at
-        low -= 1
-        near[largest] = near[low]
+    # 4. Leave out the largest of these, one after the other, until they are as many as a sample has.
     for at in range(low):
-        chosen[at] = posts[near[at]]
-    return low
+        least[at] = hashes[near[at]]
+    bound = _ALL  # no hash is as large: so it is of 2**64 in
+    for _ in range(low - most):
+        largest = U(0)
+        for at in range(low):
+            largest = max(largest, least[at] if least[at] < bound else U(0))
+        bound = largest
+    kept = 0
+    for at in range(low):
+        near[kept] = posts[near[at]]
+        kept += least[at] < bound
+    return kept
 
 
 @kernel
@@ -280,7 +288,7 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
         return False
     if has_muted(t.ties, person, author):
         return False
-    for same in range(own):
+    for same in range(own if t.room.slots[cascade & _SLOT] & _OWN else 0):
         if t.room.cascades[same] == cascade:
             return False
     return not follows(t.ties, person, author)
@@ -297,7 +305,7 @@ def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     """
     # The sample holds for a round: who looks twice in it samples the same originals.
     count = sample(t, person, tick - tick % t.settings.ticks_per_round)
-    chosen, base = t.room.chosen, t.counts.posts[col.BASE]
+    chosen, base = t.room.near, t.counts.posts[col.BASE]
     for at in range(count):
         bring(t.posts[chosen[at] - base])
     for at in range(count):
@@ -388,7 +396,7 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     settings, counts = t.settings, t.counts.feeds
     total = settings.inside + settings.outside
     # 1. The own side: what came to the timeline, the best of each cascade.
-    mark_seen(t, person, 1)
+    mark_seen(t, person)
     own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
     # 2. The places of the other side; where sides borrow, also those that the own side leaves empty.
     if settings.fill == col.SHARING:
@@ -397,7 +405,6 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     # 3. The other side: the best of a sample. It comes second, because a cascade of the own side is not shown twice.
     if planned:
         others = add_others(t, person, own, wanted, tick)
-    mark_seen(t, person, 0)  # the slots are one table for all readers
     # 4. The places of the own side; where sides borrow, also those that the other side leaves empty.
     if settings.fill == col.BORROWING:
         wanted = min(others, wanted)

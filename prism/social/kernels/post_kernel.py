@@ -394,6 +394,9 @@ def send(t: Any, post: Any) -> None:
     for at in range(start, stop):
         bring(t.people[followers.values[at]])
     for at in range(start, stop):
+        follower = followers.values[at]
+        bring(t.timeline[follower, t.people[follower].came_end :])
+    for at in range(start, stop):
         if followers.values[at] >= high:
             break
         deliver(t, np.int64(followers.values[at]), number)

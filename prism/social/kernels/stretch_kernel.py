@@ -128,10 +128,13 @@ def are_known(t: Any, count: Any, known: Any, choosing: Any, wave: Any) -> Any:
 
 @kernel
 def part(count: Any, known: Any, wave: Any, log: Any) -> Any:
-    """Part those who ask from those who move; return how many ask, and how many move."""
+    """Part those who ask from those who move; return how many ask, or -1 without room for them, and how many move."""
     asked, moved, first = 0, 0, log.progress[ASKED]
+    most = min(len(log.agents) - first, len(wave.which))
     for at in range(count):
         if known.asks[wave.numbers[at]]:
+            if asked == most:
+                return -1, 0
             log.agents[first + asked], log.codes[first + asked] = wave.due[at], wave.numbers[at]
             asked += 1
         else:
@@ -198,7 +201,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wave: An
     if not are_known(t, count, known, choosing, wave):
         return False
     asked, moved = part(count, known, wave, log)
-    if asked and not answer(t, tick, asked, known, choosing, wave, log):
+    if asked < 0 or (asked and not answer(t, tick, asked, known, choosing, wave, log)):
         return False
     # 2. Those who ask wait; the others' updates take effect.
     first = log.progress[ASKED]
@@ -246,12 +249,10 @@ def run_ticks(
     """
     t, chart, known = address_of(tables), address_of(chart_tables), address_of(known_tables)
     choosing, wave, log = address_of(choice_tables), address_of(for_wave), address_of(for_log)
-    progress, people, most = log.progress, len(t.people), len(log.agents)
+    progress = log.progress
     progress[WAVE] = -1
     while tick < until and progress[UPDATES] < limit:
-        # 1. Is there room for a tick in which everybody asks? Room is not checked within a tick.
-        if progress[ASKED] + people > most:
-            break
+        # 1. Before its waves a tick has nothing.
         for after in range(WAVES):
             log.ends[progress[DONE], after] = progress[UPDATES]
             log.events[progress[DONE], after] = t.counts.posts[col.EVENTS]

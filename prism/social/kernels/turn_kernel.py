@@ -61,37 +61,52 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
 
 
 @kernel
+def take_online(t: Any, tick: Any, due: Any, codes: Any) -> Any:
+    """Write down, in the last tick of a round, everybody who is online and does not deliberate; return how many."""
+    count = 0
+    for person in range(t.settings.low, t.settings.high):
+        row = t.people[person]
+        # The round's end replaces any trigger that is planned. A person who deliberates keeps one of a later tick.
+        if t.due[person] == tick or not (row.waits or row.barred):
+            t.due[person] = col.NEVER
+        if row.waits or row.barred or t.roles[row.state] == col.OFFLINE:
+            continue
+        if row.silent and row.silent != tick + 1:
+            continue  # a session that a silence has interrupted ends in the last tick of the silence
+        due[count], codes[count] = person, col.ROUND_ENDS
+        count += 1
+    return count
+
+
+@kernel
 def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     """Write down who is due, ascending, and the numbers of their triggers; return how many they are.
 
     In the last tick of a round everybody who is online and does not deliberate is due, because the round ends.
     """
     t = address_of(tables)
-    people, roles, feeds, count = t.people, t.roles, t.counts.feeds, 0
-    is_last = tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1
+    people, feeds = t.people, t.counts.feeds
+    if tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1:
+        return take_online(t, tick, due, codes)
+    # 1. Who has a trigger: most have none, and a branch would often be guessed wrongly.
+    planned = count = 0
     for person in range(t.settings.low, t.settings.high):
-        if is_last:
-            row = people[person]
-            # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later
-            # tick.
-            if t.due[person] == tick or not (row.waits or row.barred):
-                t.due[person] = col.NEVER
-            if row.waits or row.barred or roles[row.state] == col.OFFLINE:
-                continue
-            if row.silent and row.silent != tick + 1:
-                continue  # a session that a silence has interrupted ends in the last tick of the silence
-            due[count], codes[count] = person, col.ROUND_ENDS
-            count += 1
-        elif t.due[person] == tick:
-            row = people[person]
-            t.due[person] = col.NEVER
-            if row.silent:
-                continue
-            due[count], codes[count] = person, row.next
-            count += 1
-            if row.current != NO_POST:
-                feeds[col.SEEN] += row.next == col.SEES_POST
-                feeds[col.CONSIDERED] += row.next == col.DECIDES
+        due[planned] = person
+        planned += t.due[person] == tick
+    # 2. Which trigger it is. Who is silent gets none.
+    for at in range(planned):
+        if at + AHEAD < planned:
+            bring(people[due[at + AHEAD]])
+        person = due[at]
+        row = people[person]
+        t.due[person] = col.NEVER
+        if row.silent:
+            continue
+        due[count], codes[count] = person, row.next
+        count += 1
+        if row.current != NO_POST:
+            feeds[col.SEEN] += row.next == col.SEES_POST
+            feeds[col.CONSIDERED] += row.next == col.DECIDES
     return count
 
 
@@ -113,8 +128,9 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     """
     t = address_of(tables)
     for at in range(len(agents)):
-        if at + AHEAD < len(agents):
-            bring(t.people[agents[at + AHEAD]])
+        # The posts in view of those who come soon, whose records are here already.
+        if at + AHEAD < len(agents) and has_view(t, agents[at + AHEAD]):
+            bring(t.posts[t.people[agents[at + AHEAD]].current - t.counts.posts[col.BASE]])
         person = agents[at]
         # 1. Outcomes that are the same for everybody in this state.
         group = t.people[person].state * chart.triggers + codes[at]
