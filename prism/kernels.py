@@ -23,6 +23,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from operator import is_
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -118,7 +119,9 @@ class Held:
         self._latest: tuple[Any, bool, Any] = None, False, None
 
     def __call__(self, of: Any) -> Any:
-        if self._latest[0] is not of or self._latest[1] is not _is_compiled:
+        before, was_compiled, _ = self._latest
+        is_same = of is before or (before is not None and all(map(is_, of, before)))
+        if not is_same or was_compiled is not _is_compiled:
             # With checks numba counts who refers to an array, and an address is none of them.
             made = in_plain(of) if not _is_compiled else of if CHECKS else InPlace(of)
             self._latest = of, _is_compiled, made

@@ -18,7 +18,7 @@ from prism.agents.waves import Kind, Updates
 from prism.domain import Domain, Stretch, World
 from prism.errors import ConfigError
 from prism.events import KINDS, OF_EVERY_RUN, OF_FEEDS, QUESTIONS, UPDATES
-from prism.rows import Heap, TickRows, Values, bytes_of
+from prism.rows import Heap, TickRows, Values
 from prism.tables import Shape, Table
 
 _HEAD_BYTES: Final = LENGTH_BYTES + 2 * NUMBER_BYTES + 2
@@ -187,29 +187,30 @@ class KindNumbers:
         for name in (UPDATES.name, QUESTIONS.name):
             (agents, codes, *others), ends = tables[name]
             tables[name] = (agents, of_codes[codes], *others), ends
-        # 2. The bytes of all columns, and where those of each tick begin.
-        numbers, rows, pieces, bounds = list[int](), list[Any](), list[bytes](), list[Any]()
-        for number, shape in enumerate(shapes):
-            if shape.name not in tables:
-                continue
-            columns, ends = tables[shape.name]
-            numbers.append(number)
-            rows.append(np.concatenate((np.zeros_like(ends[:1]), ends)))
-            places = rows[-1][:, -1]
+        # 2. The bytes of all columns, and where those of each tick begin and end.
+        in_order = [(number, shape, *tables[shape.name]) for number, shape in enumerate(shapes) if shape.name in tables]
+        pieces, bounds = list[NDArray[Any]](), list[NDArray[np.int64]]()
+        for _, shape, columns, ends in in_order:
+            places, widths, heaps = np.append(0, ends[:, -1]), list[int](), dict[int, NDArray[np.int64]]()
             for values, (_, dtype) in zip(columns, shape.columns, strict=True):
                 if isinstance(values, Heap):
-                    pieces += bytes_of(values.lengths, "<u4"), values.data.tobytes()
-                    bounds += 4 * places, np.append(0, values.ends)[places]
+                    pieces += values.lengths.astype("<u4"), values.data
+                    heaps[len(widths) + 1] = np.append(0, values.ends)[places]
+                    widths += 4, 1
                 else:
-                    pieces.append(bytes_of(values, dtype))
-                    bounds.append(int(dtype[-1]) * places)  # the last letter is the width
+                    pieces.append(values.astype(dtype, copy=False))
+                    widths.append(int(dtype[-1]))  # the last letter of a kind of numbers is their width
+            of_columns = np.outer(widths, places)
+            for place, of_heap in heaps.items():
+                of_columns[place] = of_heap
+            bounds.append(of_columns)
+        starts = np.cumsum([0, *(each.nbytes for each in pieces[:-1])])
+        source = np.frombuffer(bytearray().join(map(np.ascontiguousarray, pieces)), np.uint8)
         # 3. The payloads.
-        source = np.frombuffer(bytearray().join(pieces), np.uint8)
-        starts = np.cumsum([0, *map(len, pieces[:-1])])
-        room = len(source) + stretch.ticks * (_HEAD_BYTES + len(numbers) * (1 + NUMBER_BYTES * (1 + rows[0].shape[1])))
+        numbers, rows = np.array([number for number, *_ in in_order]), np.array([ends for *_, ends in in_order])
+        room = len(source) + stretch.ticks * (_HEAD_BYTES + len(numbers) * (1 + NUMBER_BYTES * (1 + rows.shape[2])))
         out, to = np.empty(room, np.uint8), np.zeros(stretch.ticks + 1, np.int64)
-        given = np.array(numbers), np.array(rows), source, np.array(bounds) + starts[:, None]
-        write_payloads(first, known, *given, out, to[1:])
+        write_payloads(first, known, numbers, rows, source, np.concatenate(bounds) + starts[:, None], out, to[1:])
         yield from map(out.tobytes().__getitem__, starmap(slice, pairwise(to.tolist())))
 
     def _table(self, kinds: Sequence[Kind]) -> NDArray[np.int64]:

@@ -52,16 +52,16 @@ def put_rows(out: Any, at: Any, numbers: Any, ends: Any, tick: Any) -> Any:
     out[head] = 0x90  # a list, and how long it is: no run has more than 15 such tables
     at += 1
     for table in range(len(numbers)):
-        before, count = ends[table, tick, waves - 1], waves
-        while count and ends[table, tick + 1, count - 1] == (ends[table, tick + 1, count - 2] if count > 1 else before):
+        before, count = ends[table, tick - 1, waves - 1] if tick else 0, waves
+        while count and ends[table, tick, count - 1] == (ends[table, tick, count - 2] if count > 1 else before):
             count -= 1  # the waves after the last one with rows
         if count:
             out[head] += 1
             out[at] = 0x91 + count
             at = put_number(out, at + 1, numbers[table])
             for wave in range(count):
-                at = put_number(out, at, ends[table, tick + 1, wave] - before)
-                before = ends[table, tick + 1, wave]
+                at = put_number(out, at, ends[table, tick, wave] - before)
+                before = ends[table, tick, wave]
     return at
 
 
@@ -73,8 +73,7 @@ def write_payloads(
 
     Args:
         known: the kinds known before each tick.
-        numbers: of the tables; ends: of each table, the rows up to the end of each wave of each tick, the first row of
-            which is of the tick before them.
+        numbers: of the tables; ends: of each table, the rows up to the end of each wave of each tick.
         source: the bytes of all columns; bounds: of each column, the place where each tick begins in it, and its end.
         out_ends: gets the place after each payload.
     """

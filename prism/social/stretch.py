@@ -54,7 +54,7 @@ class Stretches:
         self._world = world
         self._wave: Wave | None = None
         self._log: StretchBuffers | None = None
-        self._hold = Held()
+        self._hold = [Held() for _ in range(5)]
 
     def are_possible(self) -> bool:
         """Return whether no tick of this world needs more than kernels do."""
@@ -91,8 +91,8 @@ class Stretches:
         log.progress[:], taken = 0, network.taken
         before = log.progress[ASKED] = _put_in(log, pending)
         limit = LIMIT if are_compiled() else LIMIT_PLAIN
-        given = state.held, ticks.start, ticks.stop, delay, limit, chart, known, choosing, wave, self._hold(log)
-        stretch_kernel.run_ticks(*given)
+        tables = (hold(each) for hold, each in zip(self._hold, (chart, known, choosing, wave, log), strict=True))
+        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, *tables)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
