@@ -64,15 +64,8 @@ class World(Protocol):
     def apply(self, update: Update[Any]) -> None:
         """Apply an agent's update: carry out its effect, and plan the agent's next trigger."""
 
-    def begin(self, updates: Updates) -> None:
-        """Note the state that these updates need, before any update of their wave is applied.
-
-        The engine calls it for each piece of a wave, and then `apply_all` for each, in the same order.
-        """
-        del updates  # most worlds need nothing
-
     def apply_all(self, updates: Updates) -> None:
-        """Apply updates of a wave, in the order of agents. A world that can do it in columns is faster."""
+        """Apply the updates of a wave, in the order of agents. A world that can do it in columns is faster."""
         for update in updates:
             self.apply(update)
 
@@ -286,8 +279,8 @@ class Turns(HasForms, Protocol):
     def prepare(self) -> None:
         """Do the slow work of the first `take` beforehand."""
 
-    def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
-        """Write the outcomes of the turns of a wave, from a place on, into `numbers` until it is full."""
+    def take(self, wave: Wave[Any], numbers: Ints) -> None:
+        """Write the outcomes of the turns of a wave into `numbers`."""
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[Any] | None:
         """Return the questions of a wave in columns; None if they must be made one by one.

@@ -25,9 +25,6 @@ from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Stretch
 from prism.statechart import Oracle
 
-AT_ONCE: Final = 16_384
-"""Turns that are taken together before the event loop gets a turn: about 10 ms of work."""
-
 ONE_BY_ONE: Final = 64
 """Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
 
@@ -56,12 +53,9 @@ class Compiled(Activation):
         given: dict[int, tuple[Any, bytes]] = {}
         if isinstance(triggers, Wave):
             agents, numbers = triggers.agents, np.empty(len(triggers), dtype=np.int64)
-            for start in range(0, len(triggers), AT_ONCE):
-                self._turns.take(triggers, start, numbers[start : start + AT_ONCE])
-                await asyncio.sleep(0)
+            self._turns.take(triggers, numbers)
+            await asyncio.sleep(0)
             asked, given = self._questions(triggers, numbers)
-            if len(triggers) > AT_ONCE:
-                await asyncio.sleep(0)
         elif isinstance(triggers, Decisions):
             agents, numbers = triggers.questions.agents, self._turns.settled(triggers)
             if self._supervisor.quarantined:

@@ -43,10 +43,6 @@ from prism.domain import Stretch, World
 from prism.events import INTERVENTIONS, Happened
 from prism.rows import Heap, TickRows, columns_of
 
-AT_ONCE: Final = 16_384
-"""Updates that are applied together before the event loop gets a turn: 10 to 20 ms of work."""
-
-
 StretchOf = Callable[[range, Sequence[Answered]], Stretch | None]
 
 
@@ -368,8 +364,6 @@ class EngineActor:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
         self._ask_those_of(answers)
         await self._apply(answers.updates)
-        if answers.number > AT_ONCE:
-            await asyncio.sleep(0)
         # The frame: the answers, then what they have caused.
         self._kinds.add(self._rows, [answers.rows()])
         self.reactions.add(self._add_rows(self._world.take_rows()))
@@ -387,14 +381,7 @@ class EngineActor:
     async def _apply(self, updates: Updates | None) -> None:
         if updates is None:
             return
-        # In two passes: `begin` of all pieces reads the world as it was before the wave, so how a wave is cut into
-        # pieces changes no result. Between two pieces the event loop has its turn.
-        pieces = tuple(updates.pieces(AT_ONCE))
-        for apply in (self._world.begin, self._world.apply_all):
-            for piece in pieces:
-                if len(pieces) > 1:
-                    await asyncio.sleep(0)
-                apply(piece)
+        self._world.apply_all(updates)
         self.counters.add(updates.kinds, updates.counts)
 
     def _add_rows(self, rows: Mapping[str, Sequence[Any]]) -> Happened:

@@ -161,9 +161,7 @@ class PlainLoop:
             self._world.deliberates(question)
             await self._ask(question)
         if updates:
-            wave = Updates.of(sorted(updates, key=_agent))
-            self._world.begin(wave)
-            self._world.apply_all(wave)
+            self._world.apply_all(Updates.of(sorted(updates, key=_agent)))
 
     async def _ask(self, question: Question[Any]) -> None:
         due, person = question.tick + self._config.deliberation_ticks, self._domain.asker(question)

@@ -138,18 +138,6 @@ class Updates:
             for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True)
         )
 
-    def pieces(self, most: int) -> Iterator[Updates]:
-        """Yield these updates in pieces of at most so many."""
-        if len(self) <= most:
-            yield self
-            return
-        for start in range(0, len(self), most):
-            cut = slice(start, start + most)
-            agents = self.agents[cut]
-            numbers = agents.tolist() if self.effects else ()
-            effects = {agent: self.effects[agent] for agent in numbers if agent in self.effects}
-            yield Updates(self.tick, agents, self.kinds, self.codes[cut], effects)
-
     @property
     def counts(self) -> list[int]:
         found: list[int] = np.bincount(self.codes, minlength=len(self.kinds)).tolist()

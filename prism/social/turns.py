@@ -78,12 +78,12 @@ class SocialTurns(Turns):
         if (self._triggers, self._are_compiled) != (len(self._world.triggers_known), kernels.are_compiled()):
             self._make_tables()
 
-    def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
+    def take(self, wave: Wave[Any], numbers: Ints) -> None:
         self.prepare()
-        stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
+        places = np.zeros(len(numbers), dtype=np.int64)
         while True:
-            t, agents, codes = self._world.network.state.held, wave.agents[start:stop], wave.codes[start:stop]
-            turn_kernel.select(t, wave.tick, agents, codes, self._tables, numbers, places)
+            t = self._world.network.state.held
+            turn_kernel.select(t, wave.tick, wave.agents, wave.codes, self._tables, numbers, places)
             unknown = (numbers == col.UNKNOWN).nonzero()[0]
             if not len(unknown):
                 return

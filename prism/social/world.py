@@ -18,7 +18,6 @@ the round that has begun by then.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain, compress
@@ -64,7 +63,7 @@ from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
 from prism.social.measures import Moment
-from prism.social.memory import InView, Memory
+from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people.hours import hour_at
 from prism.social.people.people import People
@@ -135,8 +134,6 @@ class SocialWorld(World):
         """The original posts in a session of each person, by their mean and exponent."""
         self._participation = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[Kind, tuple[int, ...]] = {}
-        self._begun: deque[tuple[Ints, Ints | None, InView | None]] = deque()
-        """Before each piece of a wave: the rows of its kinds, whose attributes change, and the posts in view."""
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
         self.realised = Realised(self.network.state, self._names, config.simulation.tick_seconds)
@@ -338,12 +335,10 @@ class SocialWorld(World):
         self.people["waits"][questions.agents] = 1
 
     def apply(self, update: Update[str | Draft]) -> None:
-        one = Updates.of([update])
-        self.begin(one)
-        self.apply_all(one)
+        self.apply_all(Updates.of([update]))
 
-    def begin(self, updates: Updates) -> None:
-        """Keep what these people are about to do, work out their next attributes, and note what they have in view."""
+    def apply_all(self, updates: Updates) -> None:
+        # 1. What people are about to do, their next attributes, and the posts in view, all as before the wave.
         for agent, effect in updates.effects.items():
             self.drafts.pop(agent, None)
             if isinstance(effect, Draft):
@@ -351,19 +346,17 @@ class SocialWorld(World):
             action = effect.action if isinstance(effect, Draft) else effect
             if action:
                 self.people["pending"][agent] = _number_in(self.actions, action)
-        kinds = self.kind_rows(updates.kinds)
+        state, tick, kinds = self.network.state, updates.tick, self.kind_rows(updates.kinds)
         changed = in_view = None
         if self.changing.rows:
-            changed = self.changing.work_out(updates.tick, updates.agents, kinds[updates.codes, CHANGE])
+            changed = self.changing.work_out(tick, updates.agents, kinds[updates.codes, CHANGE])
         if self.memory is not None:
             in_view = self.memory.in_view(updates)
-        self._begun.append((kinds, changed, in_view))
-
-    def apply_all(self, updates: Updates) -> None:
-        state, tick, (kinds, changed, in_view) = self.network.state, updates.tick, self._begun.popleft()
+        # 2. The turns.
         state.make_room(len(updates))
         texts = self._texts(updates, kinds) if self.drafts else {}
         turn_kernel.apply(state.held, tick, updates.agents, updates.codes, kinds)
+        # 3. What took place.
         rows = self.network.take_in(tick, texts)
         if changed is not None:
             changes = self.changing.change(changed)

@@ -14,11 +14,7 @@ import pytest
 from actors import read_config, resume, run
 from actors.runtime.activation import MANY, way_of
 from actors.store.journal import JOURNAL
-from prism.agents.waves import Updates
-from prism.columns import Ints
 from prism.config import Config, RunConfig
-from prism.social.turns import SocialTurns
-from prism.social.world import SocialWorld
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
@@ -175,29 +171,3 @@ def test_auto_chooses_by_the_number_of_agents_and_turns_at_once_need_a_domain_th
     chosen: Any, agents: int, expected: str
 ) -> None:
     assert way_of(RunConfig(activation=chosen), TrafficDomain(agents)) == expected
-
-
-def test_the_parts_of_a_long_wave_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = with_simulation(SMALL, ticks=24)
-    expected, taken_at_once = digest_of(at_once(settings)), list[int]()
-    take = SocialTurns.take
-
-    def counted(turns: SocialTurns, wave: Any, start: int, numbers: Ints) -> None:
-        taken_at_once.append(len(numbers))
-        take(turns, wave, start, numbers)
-
-    applied, apply_all = list[int](), SocialWorld.apply_all
-
-    def counted_too(world: SocialWorld, updates: Updates) -> None:
-        applied.append(len(updates))
-        apply_all(world, updates)
-
-    monkeypatch.setattr("actors.runtime.compiled.AT_ONCE", 3)
-    monkeypatch.setattr("actors.runtime.engine.AT_ONCE", 3)
-    monkeypatch.setattr(SocialTurns, "take", counted)
-    monkeypatch.setattr(SocialWorld, "apply_all", counted_too)
-    for each in (at_once(settings), settings):
-        assert digest_of(each) == expected
-        assert max(applied) == 3
-        applied.clear()
-    assert max(taken_at_once) == 3

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.runtime import engine
 from actors.runtime.compiled import Compiled
 from actors.runtime.simulation import Simulation
 from prism.config import Config
@@ -229,16 +228,14 @@ def simulation(settings: Settings, behaviour: Behaviour[Any], way: str, schedule
     return Simulation(config, domain, SlowOracle(domain.oracle(), schedule, longest_s=LONGEST))
 
 
-def outcome(settings: Settings, seed: int, way: str, *, at_once: bool = True) -> tuple[object, ...]:
+def outcome(settings: Settings, seed: int, way: str) -> tuple[object, ...]:
     """Return the digest and the totals of a run, with its people on their feeds, in the schedule of the seed."""
 
     behaviour = random_chart(seed)
 
     async def done() -> Simulation:
         run = simulation(settings, behaviour, way, seed)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(engine, "AT_ONCE", engine.AT_ONCE if at_once else 1)
-            await run.run()
+        await run.run()
         assert isinstance(run.agents, Compiled) == (way == "compiled")
         return run
 
@@ -261,7 +258,6 @@ def test_settings_that_few_random_worlds_have_have_one_digest_in_every_way() -> 
 def people_moved_in_every_way(seed: int) -> int:
     """Check that a random world is the same in every way, and return the number of states that people were in."""
     settings = random_settings(seed)
-    reference = outcome(settings, seed, "resident", at_once=False)
-    assert outcome(settings, seed, "resident") == reference, seed
+    reference = outcome(settings, seed, "resident")
     assert outcome(settings, seed, "compiled") == reference, seed
     return len(reference[1]["behaviour"]["time_by_state"])  # type: ignore[index]
