@@ -205,7 +205,7 @@ class KindNumbers:
                 of_columns[place] = of_heap
             bounds.append(of_columns)
         starts = np.cumsum([0, *(each.nbytes for each in pieces[:-1])])
-        source = np.frombuffer(bytearray().join(map(np.ascontiguousarray, pieces)), np.uint8)
+        source = np.frombuffer(bytearray().join(each.tobytes() for each in pieces), np.uint8)
         # 3. The payloads.
         numbers, rows = np.array([number for number, *_ in in_order]), np.array([ends for *_, ends in in_order])
         room = len(source) + stretch.ticks * (_HEAD_BYTES + len(numbers) * (1 + NUMBER_BYTES * (1 + rows.shape[2])))
