@@ -160,25 +160,24 @@ class LLMClient:
 
         The attempt is counted, also if it fails. An answer that cannot be read has cost its tokens too.
         """
-        begun_s, said = perf_counter(), None
+        begun_s = perf_counter()
         try:
             said = await self._model.complete(request)
-            unreadable = msgspec.DecodeError, RecursionError
-            value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
         except LLMFailureException as error:
             self._counters.count(error.reason, error.latency_s, error.usage)
             raise
-        except (msgspec.DecodeError, RecursionError) as error:
-            text, latency_s = ("", 0.0) if said is None else (said.text, said.latency_s)
-            if said is not None:
-                self._counters.count("invalid_response", latency_s, said.usage)
-            detail = f"{error}: {text[:120]!r}"
-            raise LLMFailureException(
-                "invalid_response", component=self._component, detail=detail, latency_s=latency_s
-            ) from error
         except anyio.get_cancelled_exc_class():
             self._counters.count("cancelled", perf_counter() - begun_s)
             raise
+        unreadable = msgspec.DecodeError, RecursionError
+        try:
+            value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
+        except unreadable as error:
+            self._counters.count("invalid_response", said.latency_s, said.usage)
+            detail, latency_s = f"{error}: {said.text[:120]!r}", said.latency_s
+            raise LLMFailureException(
+                "invalid_response", component=self._component, detail=detail, latency_s=latency_s
+            ) from error
         self._counters.count("ok", said.latency_s, said.usage)
         return said, value
 
