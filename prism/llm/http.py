@@ -72,7 +72,6 @@ async def read_body(response: httpx.Response) -> None:
 
     Raises:
         ValueError: an answer is too large, or packed in a way that was not asked for.
-        LLMFailureException, OracleUnavailableError: a gateway says that there is no reply.
     """
     body, problem = bytearray(), ""
     most = LARGEST_ANSWER_BYTES if response.is_success else LARGEST_REFUSAL_BYTES
@@ -94,10 +93,6 @@ async def read_body(response: httpx.Response) -> None:
         place = urlsplit(response.headers["location"])._replace(query="", fragment="").geturl()
         problem = f"it sends on to {place}, and is not followed; set llm.host or llm.request.path"
         raise StatusError(response.status_code, problem)
-    if (reason := response.headers.get(FAILURE_HEADER)) == "unavailable":
-        raise OracleUnavailableError(body.decode(errors="replace"))
-    if reason in REASONS:
-        raise LLMFailureException(reason, component="gateway", detail=body.decode(errors="replace"))
     if not response.is_success:
         raise StatusError(response.status_code, body.decode(errors="replace"), retry_after_s(response.headers))
     if problem:
@@ -115,6 +110,21 @@ async def name_question(request: httpx.Request) -> None:
 async def name_attempt(request: httpx.Request) -> None:
     """Add the header that tells a gateway of the question's unusable answers: a request hook."""
     request.headers[ATTEMPT_HEADER] = str(ATTEMPT.get())
+
+
+async def read_failure(response: httpx.Response) -> None:
+    """Raise the failure that a gateway tells of: a response hook of its clients, before others read the body.
+
+    Raises:
+        LLMFailureException: the server has sent no reply.
+        OracleUnavailableError: no call is made any more.
+    """
+    if (reason := response.headers.get(FAILURE_HEADER)) is None:
+        return
+    detail = (await response.aread()).decode(errors="replace")
+    if reason in REASONS:
+        raise LLMFailureException(reason, component="gateway", detail=detail)
+    raise OracleUnavailableError(detail)
 
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [read_body]}

@@ -36,6 +36,7 @@ from prism.llm.http import (
     UnusableAnswerError,
     bounded_call,
     name_attempt,
+    read_failure,
     redacted,
     retry_after_s,
 )
@@ -121,7 +122,7 @@ class ModelClient(Backend):
         if self._gateway is None:
             return {**options, "verify": verification(self._address)}
         transport = httpx.AsyncHTTPTransport(limits=LIMITS, trust_env=False, socket_options=ALIVE)
-        hooks = {**HOOKS, "request": [*HOOKS["request"], name_attempt]}
+        hooks = {"request": [*HOOKS["request"], name_attempt], "response": [read_failure, *HOOKS["response"]]}
         # Only silence ends a request: the wait for a place at the gateway is no part of the call.
         timeout = httpx.Timeout(None, connect=CONNECT_S)
         return {**options, "timeout": timeout, "transport": transport, "event_hooks": hooks}
