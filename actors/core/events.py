@@ -88,28 +88,6 @@ class PhaseChanged(Event, frozen=True, kw_only=True, tag="phase_changed"):
     reason: str = ""
 
 
-class StallBegan(Event, frozen=True, kw_only=True, tag="stall_began"):
-    """No tick has ended for a long time.
-
-    Args:
-        since_s: the time since the latest tick.
-    """
-
-    level: ClassVar[Level] = "warning"
-    phase: Phase
-    since_s: float
-
-
-class StallEnded(Event, frozen=True, kw_only=True, tag="stall_ended"):
-    """A tick has ended after a stall.
-
-    Args:
-        lasted_s: the time between the ticks before and after the stall.
-    """
-
-    lasted_s: float
-
-
 class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
     """The circuit breaker has opened: the server no longer answers.
 
@@ -207,8 +185,6 @@ EVENTS: tuple[type[Event], ...] = (
     RunResumed,
     RunForked,
     PhaseChanged,
-    StallBegan,
-    StallEnded,
     BreakerOpened,
     BreakerClosed,
     LimitChanged,

@@ -161,7 +161,7 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     Raises:
         PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
     """
-    directory, phases = run.directory, PhaseWatch(anyio.current_time, tick_s=run.config.run.tick_s)
+    directory, phases = run.directory, PhaseWatch()
     size_max = round(run.config.run.log_max_mb * 1_000_000)
 
     @contextmanager
@@ -289,11 +289,11 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]], every: int
     ) -> str | None:
-        logs.tick = tick = lambda: simulation.engine.tick
+        logs.tick = lambda: simulation.engine.tick
 
         async def watch() -> None:
             await anyio.lowlevel.checkpoint()  # the handlers of signals come first: who reads that it runs may stop it
-            await phases.run(simulation.standing, tick)
+            await phases.run(simulation.standing)
 
         tasks.start_soon(watch)
         try:
@@ -437,7 +437,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
         PrismError: the oracle or an actor failed for good.
         ConfigError: the configuration asks for a file, which needs a directory.
     """
-    phases = PhaseWatch(anyio.current_time, tick_s=config.run.tick_s)
+    phases = PhaseWatch()
     own_version = await to_thread.run_sync(version, OWN_PACKAGE)  # it looks into directories
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
@@ -452,7 +452,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
                 begun = perf_counter()
                 emit(run_started(config, domain, opened.description, own_version))
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(phases.run, simulation.standing, logs.tick)
+                    tasks.start_soon(phases.run, simulation.standing)
                     stopped_by = await simulate(
                         simulation, host, collector.after_tick, every=config.simulation.ticks_per_round
                     )

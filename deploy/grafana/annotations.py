@@ -34,7 +34,7 @@ class Annotation(NamedTuple):
 PHASE_BEGAN = (
     "1000 * prism_run_phase_since_timestamp_seconds * on (job, instance) group_right () (prism_run_phase == 1)"
 )
-TROUBLE = "stall_began|breaker_opened|spend_warning"
+TROUBLE = "breaker_opened|spend_warning"
 
 ANNOTATIONS = (
     Annotation("Phases", total(of_run(PHASE_BEGAN), "phase"), "{{run_id}}: {{phase}}", BLUE, has_time=True),

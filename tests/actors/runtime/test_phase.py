@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-import pytest
 from structlog.typing import EventDict
 
 from actors.core.phase import Phase
-from actors.runtime.phase import DISK_S, EVERY_S, ORACLE_S, STALL_S, PhaseWatch, Standing, standing_of
+from actors.runtime.phase import DISK_S, ORACLE_S, PhaseWatch, Standing, standing_of
 from tests.catalogue import catalogue
 from tests.schedules import run_scheduled
 
@@ -44,25 +43,18 @@ def test_the_phase_follows_from_what_the_run_waits_for(changes: dict[str, Any], 
     assert standing_of(NOW, **{**QUIET, **changes}) == expected
 
 
-@catalogue("tick_s", [0.0, 60.0])
-def test_a_stall_is_told_when_it_begins_and_when_it_ends(tick_s: float, logged: list[EventDict]) -> None:
-    """The pause that the configuration asks for is none."""
-    tick, stall_s = 0, STALL_S + tick_s
+def test_a_change_of_phase_is_told_once_with_the_time_of_the_phase_before(logged: list[EventDict]) -> None:
+    now = Standing(Phase.RUNNING)
 
     async def run() -> None:
-        nonlocal tick
-        watch = PhaseWatch(anyio.current_time, tick_s)
+        nonlocal now
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(watch.run, lambda: Standing(Phase.RUNNING), lambda: tick)
-            for pause_s in (stall_s - 1.0, stall_s + 5.0, 1.0):  # the second tick comes too late
-                await anyio.sleep(pause_s)
-                tick += 1
+            tasks.start_soon(PhaseWatch().run, lambda: now)
+            await anyio.sleep(5.1)
+            now = Standing(Phase.WAITING_FOR_ORACLE, "timeout")
             await anyio.sleep(1.0)
             tasks.cancel_scope.cancel()
 
     run_scheduled(1, run)
-    began, ended = (event for event in logged if event["event"].startswith("stall_"))
-    assert (began["event"], began["phase"]) == ("stall_began", "running")
-    assert stall_s <= began["since_s"] <= stall_s + EVERY_S
-    assert ended["event"] == "stall_ended"
-    assert ended["lasted_s"] == pytest.approx(stall_s + 5.0, abs=2 * EVERY_S)
+    assert [(event["phase"], event["after_s"]) for event in logged] == [("running", 0.0), ("waiting_for_oracle", 5.25)]
+    assert logged[1]["reason"] == "timeout"
