@@ -80,7 +80,7 @@ def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
 
 
 def _crc(length: int, link: bytes, payload: bytes) -> int:
-    return crc32(payload, crc32(link, crc32(_LENGTH(length))))
+    return crc32(payload, crc32(_LENGTH(length) + link))
 
 
 DIGITS = 32

@@ -97,7 +97,7 @@ class Stretches:
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
         network.check_limits(done)
-        rest = None if left < 0 else SocialWave(world, done, *_copied(left, wave.due, wave.codes))
+        rest = None if left < 0 else SocialWave(world, done, wave.due[:left].copy(), wave.codes[:left].copy())
         return self._came_of(log, before, taken, forms.kinds, kinds, rest)
 
     def _came_of(
@@ -171,10 +171,6 @@ def _put_in(log: StretchBuffers, pending: Pending) -> int:
         log.options[to], log.moves[to] = chosen, moves
         at = to.stop
     return at
-
-
-def _copied(count: int, *arrays: Any) -> Iterator[Any]:
-    return (array[:count].copy() for array in arrays)
 
 
 def _pending(
