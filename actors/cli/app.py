@@ -132,7 +132,8 @@ def _of_packs(problem: str) -> str:
 
 def _print_crash(error: Exception) -> None:
     """Print an error that PRISM has not raised on purpose, with the lines of code that led to it."""
-    if _is_lack_of_memory(error):
+    is_thread = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
+    if isinstance(error, MemoryError) or is_thread:  # Python's two errors where the process may use no more memory
         problem = "this process may use no more memory: take fewer people or a smaller file, or allow it more"
         _print_error(problem, EXIT_FAILED)
     elif isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":  # streams escape: it is a file's name
@@ -142,12 +143,6 @@ def _print_crash(error: Exception) -> None:
         say_json("error", CRASHED, exception=format_exc(), exit_code=EXIT_FAILED)
     else:
         click.echo(printable_lines(format_exc()), file=sys.stderr, nl=False)
-
-
-def _is_lack_of_memory(error: Exception) -> bool:
-    """Return whether an error means that the process may use no more memory: Python has two for it."""
-    is_thread = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
-    return isinstance(error, MemoryError) or is_thread
 
 
 def _print_usage_error(error: click.ClickException) -> None:

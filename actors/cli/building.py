@@ -9,7 +9,7 @@ from actors.display.work import Standing, live_console, progress_shown
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.input_files import locate_input
 from actors.logs.output import say
-from prism.config import Config, PopulationConfig
+from prism.config import Config
 
 SHOWN_FROM, SHOWN_FROM_BYTES = 50_000, 1024**2
 """The number of people, and the bytes of their file, from which the build takes a second or more."""
@@ -17,7 +17,10 @@ SHOWN_FROM, SHOWN_FROM_BYTES = 50_000, 1024**2
 
 def build_with_progress(config: Config) -> BuiltDomain:
     """Build the domain of a configuration, and show the steps: on a terminal with their time, elsewhere as lines."""
-    if not _is_large(config.population):
+    population = config.population
+    files = [locate_input(name) for name in (population.profiles, population.graph.path) if name is not None]
+    is_large = any(path.is_file() and path.stat().st_size > SHOWN_FROM_BYTES for path in files)
+    if not is_large and (population.graph.path is not None or population.size < SHOWN_FROM):
         return build_domain(config)
     step, begun, has_lines = "building", perf_counter(), live_console() is None
 
@@ -29,11 +32,3 @@ def build_with_progress(config: Config) -> BuiltDomain:
 
     with progress_shown(lambda: Standing(f"{step}, {duration(perf_counter() - begun)}"), has_lines=False):
         return build_domain(config, begin)
-
-
-def _is_large(population: PopulationConfig) -> bool:
-    """Return whether the build is likely to take long, by the configuration and the size of its files."""
-    files = [locate_input(name) for name in (population.profiles, population.graph.path) if name is not None]
-    if any(path.is_file() and path.stat().st_size > SHOWN_FROM_BYTES for path in files):
-        return True
-    return population.graph.path is None and population.size >= SHOWN_FROM

@@ -72,7 +72,11 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
 
 def _rows(settings: Config) -> list[tuple[str, str]]:
     if settings.oracle.backend == "choice":
-        answer = _embedded_answer(first_question(settings)) if is_own(settings) else ""
+        answer = ""
+        if is_own(settings):
+            answer = "; not asked, because the beginning of the run has no question"
+            if (first := first_question(settings)) is not None:
+                answer = f"; answered {str(first.answer.state)!r} in {first.latency_s * 1e6:.0f} us"
         return [("oracle choice", f"embedded, no server{answer}")]
     if settings.oracle.tape == "replay":
         return _check_tape(settings)
@@ -95,13 +99,6 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         rows.append(("note", health.note))
     latency_s = health.latency_s if proposed is None else proposed.chain.duration_ms / 1000
     return rows + forecast_rows(settings, forecast(settings, max(latency_s, 0.001)))
-
-
-def _embedded_answer(asked: Asked | None) -> str:
-    """Return what a domain's embedded oracle does with the first question of a run, in words."""
-    if asked is None:
-        return "; not asked, because the beginning of the run has no question"
-    return f"; answered {str(asked.answer.state)!r} in {asked.latency_s * 1e6:.0f} us"
 
 
 async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, Proposed | None, Answer | None]:
