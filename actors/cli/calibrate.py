@@ -15,7 +15,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
 from actors.cli.options import require, run_name
 from actors.cli.render import facts, show
-from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
+from actors.cli.study_options import FILE, JOBS, ON, FileGroup, interruptible, make_directory, out_option
 from actors.cli.trust import TRUST
 from actors.core.machine import processors
 from actors.display.console import unwrapped_console
@@ -83,9 +83,8 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @OUT_OPTION
 @JOBS
 @ON
-@SHARED
 @TRUST
-def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None) -> None:
+def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
     """Run the calibration in FILE, or go on with it."""
     require(["scipy", "sklearn"], "calibrations need scikit-learn", "calibrate")
     made = make_calibration_plan(path)
@@ -99,7 +98,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         interruptible(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
         _shown(made) as on_runs,
-        opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway and gateway.place)) as executor,
+        opened(Where(on=on, jobs=jobs, gateway=gateway and gateway.place)) as executor,
     ):
         keep_own(place, made.own)
         result = run_calibration(made, place, executor, on_runs)

@@ -25,7 +25,6 @@ from actors.cli.study_options import (
     FILE,
     JOBS,
     ON,
-    SHARED,
     FileGroup,
     interruptible,
     make_directory,
@@ -100,19 +99,18 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @EXPERIMENT_OUT
 @JOBS
 @ON
-@SHARED
 @path_option(
     "--tape",
     metavar="TAPE",
     help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
 )
 @TRUST
-def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, tape: Path | None) -> None:
+def run(path: Path, out: Path | None, jobs: int | None, on: str, tape: Path | None) -> None:
     """Run the experiment in FILE, or go on with it."""
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), tape=tape)
+    done = execute(made, place, Where(on=on, jobs=jobs), tape=tape)
     outcome = done.outcome
     show({"directory": place, **asdict(outcome)}, lambda: outcome_parts(outcome, done.plan, place))
     refuse_lost(done, place)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from actors.cli.command import Group, count_option, option, path_option
+from actors.cli.command import Group, count_option, option
 from actors.cli.options import Directory, require
 from actors.core.errors import run_directory_error
 from actors.logs.output import say
@@ -51,11 +51,6 @@ ON = option(
     default=PROCESSES,
     metavar="PLACE",
     help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
-)
-SHARED = path_option(
-    "--shared",
-    metavar="DIR",
-    help="On a cluster: the experiment's directory as the nodes see it, on a file system that all of them share.",
 )
 
 

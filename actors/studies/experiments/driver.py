@@ -30,9 +30,6 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     # `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of
     on: str = PROCESSES
     jobs: int | None = None  # cells at once, 1 or more; None for one on each processor, as far as the memory holds them
-    # the experiment's directory as the nodes of a cluster see it, where they can write to it; None to send results over
-    # the network
-    shared: Path | None = None
     gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
 
 
@@ -47,6 +44,6 @@ def opened(where: Where) -> Iterator[Executor]:
             raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
         from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
 
-        executor = OnRay(where.on, where.jobs, where.shared, where.gateway)
+        executor = OnRay(where.on, where.jobs, where.gateway)
     with executor:
         yield executor

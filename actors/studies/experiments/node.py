@@ -43,8 +43,6 @@ class Order(NamedTuple):
     key: str
     config: Config
     inputs: Mapping[str, str]  # `{input file, as the user wrote it: SHA-256}`
-    # the directory of the cell, where the node can write to that of the experiment; None to return its files
-    path: str | None
     versions: Mapping[str, str]  # those of the driver, by `versions_here`
     network: str = ""  # that of the driver, by `network_here`
     gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
@@ -54,7 +52,7 @@ class Order(NamedTuple):
 
 class Returned(NamedTuple):
     done: Done
-    # `{name: content}` of the cell's files; None if they are in their place already, or if there are no files
+    # `{name: content}` of the cell's files; None without files
     files: Mapping[str, bytes] | None = None
 
 
@@ -71,8 +69,8 @@ def read_by(cell: Cell) -> dict[str, str]:
     return {**{name: str(kept_sha256(name)) for name in kept}, **cell.inputs}
 
 
-def order_of(cell: Cell, path: str | None, gateway: GatewayPlace | None = None) -> Order:
-    """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`."""
+def order_of(cell: Cell, gateway: GatewayPlace | None = None) -> Order:
+    """Return the order for a cell, from the machine of the experiment."""
     read = read_by(cell)
     config, kept = with_kept_files(cell.config, read)
     code = config.simulation.domain_path
@@ -80,7 +78,6 @@ def order_of(cell: Cell, path: str | None, gateway: GatewayPlace | None = None) 
         key=cell.key,
         config=config,
         inputs={name: read[source] for name, source in kept.items()},
-        path=path,
         versions=versions_here(),
         network=network_here(),
         gateway=gateway,
@@ -99,12 +96,10 @@ def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
         if mine != order.versions[name]:
             problem = f"{here} has {name} {mine}, not {order.versions[name]}; install the same on all nodes"
             return Returned(Done(problem))
-    if order.path is not None and not Path(order.path).parent.is_dir():
-        return Returned(Done(f"{Path(order.path).parent}: no such directory on {here}; is --shared right?"))
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem))
     with TemporaryDirectory(prefix="prism-cell-") as directory, inputs_shared(_KEPT):
-        path = Path(directory, CELLS, order.key) if order.path is None else Path(order.path)
+        path = Path(directory, CELLS, order.key)
         for name, digest in order.inputs.items():
             content = fetch(digest)
             if sha256(content).hexdigest() != digest:
@@ -119,7 +114,7 @@ def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
             note_files({str(order.config.simulation.domain_path): code})
         path.parent.mkdir(exist_ok=True)
         done = work(Task(order.config, path, order.inputs, order.gateway))
-        if order.path is not None or not path.is_dir():
+        if not path.is_dir():
             return Returned(done)
         files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
     done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))

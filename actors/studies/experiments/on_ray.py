@@ -20,7 +20,7 @@ from actors.core.machine import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
 from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
-from actors.studies.experiments.cells import CELLS, Done, cell_path
+from actors.studies.experiments.cells import Done, cell_path
 from actors.studies.experiments.node import Order, Returned, order_of, put, read_by, run_order
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.processes import cell_bytes
@@ -38,11 +38,9 @@ CALLS_MAX = 500  # the cells that a process runs before Ray replaces it, so that
 class OnRay(Executor):
     """A Ray cluster."""
 
-    def __init__(
-        self, address: str, jobs: int | None, shared: Path | None = None, gateway: GatewayPlace | None = None
-    ) -> None:
+    def __init__(self, address: str, jobs: int | None, gateway: GatewayPlace | None = None) -> None:
         super().__init__()
-        self._jobs, self._shared, self._gateway = jobs, shared, gateway
+        self._jobs, self._gateway = jobs, gateway
         self._cluster = connected(address, jobs or processors(), f"--on {address}")
         self._ray = self._cluster.ray
         self._run_cell = self._ray.remote(num_cpus=1, max_retries=0, max_calls=CALLS_MAX)(_run_cell)
@@ -54,13 +52,10 @@ class OnRay(Executor):
     def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:  # noqa: ARG002  # the interface's
         return self._jobs or max(AHEAD_MIN, AHEAD * self._room.processors)
 
-    def begin(self, cell: Cell, out: Path) -> Future[Returned]:
+    def begin(self, cell: Cell, out: Path) -> Future[Returned]:  # noqa: ARG002  # the interface's
         """Give a cell to Ray."""
-        path = None if self._shared is None else str(self._shared / CELLS / cell.key)
-        if path is not None:
-            cell_path(out, cell).parent.mkdir(parents=True, exist_ok=True)
         contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
-        order = order_of(cell, path, self._gateway)
+        order = order_of(cell, self._gateway)
         needed = cell_bytes(cell.config)
         self._room.needed_bytes = max(self._room.needed_bytes, needed)
         task = self._run_cell.options(memory=needed).remote(order, contents)

@@ -11,7 +11,7 @@ import pytest
 from actors.results.result import read_result
 from actors.studies.experiments import node
 from actors.studies.experiments.cells import Task, cell_path, work
-from actors.studies.experiments.node import Order, network_here, no_way_to, order_of, put, run_order
+from actors.studies.experiments.node import network_here, no_way_to, order_of, put, run_order
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.gateway.place import GatewayPlace
 from tests.actors.studies.experiments.files import write_experiment
@@ -36,10 +36,6 @@ def cell(tmp_path: Path) -> Cell:
     return make_plan(write_experiment(tmp_path, base=GRAPH_BASE)).cells[0]
 
 
-def order(cell: Cell, path: Path | None = None) -> Order:
-    return order_of(cell, None if path is None else str(path))
-
-
 def fetched(*_: str) -> bytes:
     return RING.encode()
 
@@ -48,7 +44,7 @@ def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_ther
     here, there = tmp_path / "here", cell_path(tmp_path, cell)
     assert work(Task(cell.config, here, cell.inputs)).problem == ""
     (tmp_path / "graph.txt").unlink()
-    returned = run_order(order(cell), fetched)
+    returned = run_order(order_of(cell), fetched)
     assert returned.done.problem == ""
     assert returned.files is not None
     put(returned.files, there)
@@ -57,20 +53,14 @@ def test_a_cell_on_a_node_has_the_digest_of_the_cell_here_and_needs_no_file_ther
     assert {path.name for path in there.iterdir()} == {path.name for path in here.iterdir()} - {"run.lock"}
     assert [path.name for path in there.parent.iterdir()] == [cell.key]
     assert [*(tmp_path / "node").iterdir()] == []
-    shared = tmp_path / "shared" / cell.key
-    shared.parent.mkdir()
-    assert run_order(order(cell, shared), fetched).files is None
-    assert read_result(shared).is_done
 
 
 def test_what_a_node_cannot_run_is_refused_in_one_line(cell: Cell, tmp_path: Path) -> None:
-    other = {**order(cell).versions, "PRISM": "0.0.1"}
-    said = run_order(order(cell)._replace(versions=other), fetched).done.problem
+    other = {**order_of(cell).versions, "PRISM": "0.0.1"}
+    said = run_order(order_of(cell)._replace(versions=other), fetched).done.problem
     assert said.endswith(", not 0.0.1; install the same on all nodes")
-    said = run_order(order(cell, Path("/no/such/cells/k")), fetched).done.problem
-    assert said.startswith("/no/such/cells: no such directory on the node ")
     with pytest.raises(OSError, match=r"the input file graph\.txt was damaged on its way"):
-        run_order(order(cell), lambda _: b"0 1\n")
+        run_order(order_of(cell), lambda _: b"0 1\n")
     for name in ("../out", "/tmp/out"):
         with pytest.raises(OSError, match="is no file of a cell"):
             put({name: b""}, tmp_path / "cells" / "k")
@@ -84,7 +74,9 @@ def test_a_gateway_that_listens_is_reached_and_a_cell_without_a_way_to_its_own_d
         )
         assert no_way_to(place, network_here()) == ""
     assert "cannot reach the gateway: nothing answers at 127.0.0.1:" in no_way_to(place, network_here())
-    asks = order(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(network="another", gateway=place, inputs={})
+    asks = order_of(planned(tmp_path, "http://127.0.0.1:9").cells[0])._replace(
+        network="another", gateway=place, inputs={}
+    )
     said = run_order(asks, fetched).done.problem
     assert said.endswith(
         "is on the command's machine alone; set oracle.address to an address of the command's machine that all nodes "
