@@ -17,8 +17,7 @@ from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.work import step_shown
 from actors.explain.path import explain_path
-from actors.explain.posts import explain_post, explain_tie
-from actors.explain.quarter import explain_quarter
+from actors.explain.posts import explain_post
 from actors.explain.tree import Node, lines
 from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
@@ -26,7 +25,7 @@ from actors.runtime.simulation import Simulation
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
-OTHER, PATH = "Another answer", ("--first", "--last")
+OTHER = "Another answer"
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
@@ -35,13 +34,6 @@ SHOWN_AFTER_S = 2.0
 @PACKED_RUN
 @option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @count_option("--tick", least=0, needs=["--agent"], metavar="T", help="Explain the agent's turns in this tick.")
-@option(
-    "--whom",
-    needs=["--agent"],
-    without=["--tick", *PATH],
-    metavar="B",
-    help="Show each change of the agent's tie to this person, and why.",
-)
 @count_option(
     "--first", least=0, needs=["--agent"], without=["--tick"], metavar="T", help="Show the path from this tick on."
 )
@@ -49,7 +41,6 @@ SHOWN_AFTER_S = 2.0
     "--last", least=0, needs=["--agent"], without=["--tick"], metavar="T", help="Show the path up to this tick."
 )
 @option("--post", metavar="P", help="Show the whole tree of this post, by its number, and why.")
-@option("--quarter", type=int, metavar="Q", help="Explain this quarter of an economy, counted from 1.")
 @option(
     "--what-if",
     "change",
@@ -74,11 +65,9 @@ def explain(  # one for each option
     *,
     agent: str | None,
     tick: int | None,
-    whom: str | None,
     first: int | None,
     last: int | None,
     post: str | None,
-    quarter: int | None,
     change: str | None,
     ticks: int | None,
     ask: bool,
@@ -89,34 +78,26 @@ def explain(  # one for each option
       prism explain runs/default-001 --agent 17             its path, a line for each turn
       prism explain runs/default-001 --agent 17 --tick 98   one turn: guards, question, answer
       prism explain runs/default-001 --agent 17 --tick 98 --what-if answer=scrolling
-      prism explain runs/default-001 --agent 17 --whom 40   each change of this tie, and why
       prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
-      prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
 
     RUN is the run's directory. Turns are worked out again from the nearest checkpoint, and compared with the journal:
     no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
-    things = {"--agent": agent, "--post": post, "--quarter": quarter}
-    if len(named := [name for name, value in things.items() if value is not None]) != 1:
-        got = " and ".join(named) or "none of them"
-        raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
+    if (agent is None) == (post is None):
+        raise click.UsageError(f"expected --agent or --post, got {'none of them' if agent is None else 'both'}")
     if first is not None and last is not None and first > last:
         raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
-    if agent is None or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
+    if agent is None or tick is not None:  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     again: Callable[[Callable[[Simulation], None]], Awaitable[Node]]
-    if agent is not None and (tick, whom) == (None, None):
+    if agent is not None and tick is None:
         with step_shown("reading the journal"):
             found = explain_path(path, agent, first, last)
     else:
         if change is not None:
             again = partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask)
-        elif whom is not None:
-            again = partial(explain_tie, path, str(agent), whom)
         elif post is not None:
             again = partial(explain_post, path, _post(post))
-        elif quarter is not None:
-            again = partial(explain_quarter, path, quarter)
         else:
             again = partial(explain_turns, path, str(agent), int(tick or 0), None)
         found = anyio.run(partial(with_progress, again, after_s=SHOWN_AFTER_S))

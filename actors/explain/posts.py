@@ -1,9 +1,9 @@
-"""A post's whole tree, and a tie between two people: each act with its author, its tick, and its turn."""
+"""A post's whole tree: each act with its author, its tick, and its turn."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.explain.path import chosen_agent
 from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.explain.tree import TEXT, Node
 from actors.explain.turns import rows_of
@@ -19,10 +18,8 @@ from actors.runtime.simulation import Simulation
 from actors.store.messages import messages_where
 from actors.store.posts import posts_until
 from prism.agents import MOVED, Update
-from prism.events import Intervened, PostEvent, TieChanged
+from prism.events import PostEvent
 from prism.quoting import compact
-from prism.social.people.population import Population
-from prism.social.ties.changes import tie_changes
 from prism.wording import counted
 
 TURNS_KEPT = 32
@@ -107,69 +104,12 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
     return [*messages_where(run.record, kept, PostEvent, until=run.length)]
 
 
-async def explain_tie(path: Path, agent: int | str, whom: int | str, on_begin: OnBegin = lambda _: None) -> Node:
-    """Return each change of the tie from one person to another, with the turn that decided on it.
-
-    The person is traced from before the first change to the last one, which takes as long as a replay of these ticks
-    from the nearest checkpoint.
-
-    Args:
-        agent, whom: the two people, by number or name.
-    """
-    run = await to_thread.run_sync(OpenRun, path)
-    number, other = chosen_agent(run, agent), chosen_agent(run, whom)
-    population = getattr(run.domain, "population", None)
-    if not isinstance(population, Population):
-        raise RunDirectoryError(f"{path}: has no people on a feed, so there are no ties between them")
-    found = [*await to_thread.run_sync(_changes_of, run, population, number, other)]
-    causes = await _causes(run, [event for _, _, event in found if event is not None], on_begin)
-    changes = []
-    for tick, kind, event in found:
-        seen = "" if event is None else f", with post {event.post} in view"
-        value = {"tick": tick, "kind": kind, "post": None if event is None else event.post}
-        why = _cause(None if event is None else causes.get(event))
-        changes.append(Node(kind="change", text=f"tick {tick:,}: {kind}{seen}", value=value, children=(why,)))
-    follows = bool(population.graph.follows(number, other))
-    begins = "follows" if follows else "does not follow"
-    ends = Node(kind="hint", text=f"{counted(len(changes), 'change')} of this tie in {run.length:,} ticks")
-    return Node(
-        kind="tie",
-        text=f"{run.called(number)} {begins} {run.called(other)} at the start",
-        value={
-            "agent": number,
-            "name": run.name_of(number),
-            "whom": other,
-            "whom_name": run.name_of(other),
-            "ticks": run.length,
-            "follows_at_start": follows,
-        },
-        children=(*run.note_nodes, *changes, ends, *([HINT] if changes else [])),
-    )
-
-
-def _changes_of(
-    run: OpenRun, people: Population, agent: int, whom: int
-) -> Iterator[tuple[int, str, TieChanged | None]]:
-    """Yield the changes of a tie: the tick, what was done, and the event, which an intervention has not. It blocks.
-
-    That of a person holds from the next tick on, that of an intervention from this one on.
-    """
-    kept = {"ties": lambda columns: (columns["agent"] == agent) & (columns["whom"] == whom)}
-    for message in messages_where(run.record, kept, TieChanged, Intervened, until=run.length):
-        if isinstance(message, TieChanged):
-            yield message.tick, message.kind, message
-            continue
-        for tick, one, other, follows in tie_changes([message], people.number):
-            if (one, other) == (agent, whom):
-                yield tick, "follow" if follows else "unfollow", None
-
-
 async def _causes(
     run: OpenRun,
-    events: Sequence[PostEvent | TieChanged],
+    events: Sequence[PostEvent],
     on_begin: OnBegin,
     look: Callable[[Simulation, int], None] = lambda *_: None,
-) -> dict[PostEvent | TieChanged, TracedTurn]:
+) -> dict[PostEvent, TracedTurn]:
     """Return the turn that decided on each event, for those that a turn led to.
 
     Args:
@@ -181,7 +121,7 @@ async def _causes(
     first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
     trace, wanted = Trace({event.agent for event in events}, first, events[-1].tick), {*events}
     latest: defaultdict[int, deque[TracedTurn]] = defaultdict(lambda: deque(maxlen=TURNS_KEPT))
-    causes: dict[PostEvent | TieChanged, TracedTurn] = {}
+    causes: dict[PostEvent, TracedTurn] = {}
 
     def commit(simulation: Simulation, tick: int, _: bytes) -> None:
         # The states in which a person is offline or goes on to the next post, so that no act is under way.
@@ -191,7 +131,7 @@ async def _causes(
             turns = latest[turn.trigger.agent]
             turns.append(turn)
             for event in turn.events:
-                if isinstance(event, PostEvent | TieChanged) and event in wanted:
+                if isinstance(event, PostEvent) and event in wanted:
                     causes[event] = _deciding(event, turns, resting)
         trace.turns.clear()
         look(simulation, tick)
@@ -200,7 +140,7 @@ async def _causes(
     return causes
 
 
-def _deciding(event: PostEvent | TieChanged, turns: Sequence[TracedTurn], resting: Collection[str]) -> TracedTurn:
+def _deciding(event: PostEvent, turns: Sequence[TracedTurn], resting: Collection[str]) -> TracedTurn:
     """Return the turn that decided on an event: the latest about its post in which there was something to decide.
 
     Of an original post it is the turn with which its author left a state in which nothing was under way.
@@ -209,7 +149,7 @@ def _deciding(event: PostEvent | TieChanged, turns: Sequence[TracedTurn], restin
         turns: the author's latest turns; the last one is that in which the event took place.
         resting: the states in which nothing is under way.
     """
-    about = event.parent if isinstance(event, PostEvent) and event.kind != LIKE else event.post
+    about = event.parent if event.kind != LIKE else event.post
     for each in reversed(turns):
         is_decided = len(each.outcomes) > 1 or each.question is not None
         is_about = about is not None and getattr(each.trigger.context, "id", None) == about

@@ -43,26 +43,20 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
     assert max(map(len, (path.out + turn.out + other.out).splitlines())) <= 80
 
 
-def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, economy_run: Path, prism: Prism) -> None:
+def test_a_post_is_shown_in_lines_and_in_json(small_run: Path, prism: Prism) -> None:
     summary = json.loads((small_run / "summary.json").read_text())["largest_cascade"]
     root, size = str(summary["root_post"]), summary["size"]
     shown, given = (prism("explain", str(small_run), "--post", root, *more) for more in ((), ("--json",)))
     assert (shown.code, given.code) == (0, 0)
     assert shown.out.count("  why       tick ") >= size
     assert sum(each["kind"] == "post" for each in json.loads(given.out)["children"]) == size
-    shown, given = (prism("explain", str(economy_run), "--quarter", "2", *more) for more in ((), ("--json",)))
-    assert (shown.code, given.code) == (0, 0)
-    assert shown.out.startswith("quarter 2 (tick 1) of 4\n\n  indicator ")
-    nations = [each["value"]["name"] for each in json.loads(given.out)["children"] if each["kind"] == "nation"]
-    assert nations == ["Ada", "=Bo", "Cy"]
-    assert "\nAda: " in shown.out
 
 
 @catalogue(
     ("options", "problem"),
     [
-        ((), "expected one of --agent, --post and --quarter, got none of them"),
-        (("--agent", "1", "--post", "2"), "expected one of --agent, --post and --quarter, got --agent and --post"),
+        ((), "expected --agent or --post, got none of them"),
+        (("--agent", "1", "--post", "2"), "expected --agent or --post, got both"),
         (
             ("--post", "Ann, post 1"),
             "expected the number of a post, from the column post of `prism export`, or post_id",
@@ -91,7 +85,6 @@ def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, pr
         (("--agent", "60"), "there is no agent 60; the run has the agents 0 to 59"),
         (("--agent", "1", "--tick", "72"), "there is no tick 72; the run has the ticks 0 to 71"),
         (("--post", "1"), "there is no post 1 in the ticks 0 to 71"),
-        (("--quarter", "1"), "is no economy, so it has no quarters"),
     ):
         ended = prism("explain", str(small_run), *options)
         assert ended.code == 2, options

@@ -14,7 +14,6 @@ import anyio
 import pytest
 
 from actors.explain.path import explain_path
-from actors.explain.posts import explain_tie
 from actors.explain.retrace import OpenRun, Trace, retrace
 from actors.explain.turns import explain_turns
 from actors.runtime.simulation import Simulation
@@ -177,47 +176,6 @@ def settled(name: str, found: Any) -> Any:
         return found
     kept = min(max(found, declared["min"]), declared["max"])
     return floor(kept + 0.5) if declared["type"] == "int" else kept
-
-
-def test_one_command_says_why_somebody_has_ceased_to_follow_another(run: Path, tables: Read) -> None:
-    rows = sorted(tables["ties"], key=lambda row: row["kind"] != "unfollow")
-    pairs = dict.fromkeys((row["agent"], row["whom"]) for row in rows)
-    seen = Counter[str]()
-    for agent, whom in [*pairs][:6]:
-        found = anyio.run(explain_tie, run, agent, whom)
-        expected = [row for row in tables["ties"] if (row["agent"], row["whom"]) == (agent, whom)]
-        own = [(each.value, each.children[0].value) for each in found.all("change") if each.children[0].value]
-        assert [(change["tick"], change["kind"], change["post"]) for change, _ in own] == [
-            (row["tick"], row["kind"], row["post"]) for row in expected
-        ]
-        for change, cause in own:
-            values = cause["values"]
-            assert cause["trigger"] == "decides"
-            if change["kind"] == "unfollow":
-                assert cause["guard"] == "abs(author.opinion - agent.opinion) > 1 and post.followed"
-                assert abs(values["author.opinion"] - values["agent.opinion"]) > 1
-                assert values["agent.opinion"] == attributes_at(tables, cause["tick"])[agent, "opinion"]
-            seen[change["kind"]] += 1
-    assert seen["unfollow"] > 3
-    row = next(row for row in tables["ties"] if row["kind"] == "unfollow")
-    shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--whom", str(row["whom"]))
-    assert shown.code == 0
-    assert f"tick {row['tick']}: unfollow, with post {row['post']} in view" in shown.out
-    assert "judging -> leaving on decides, by rule because" in shown.out
-    assert "agent.opinion -" in shown.out or "agent.opinion 0" in shown.out
-
-
-def test_ties_that_interventions_change_are_told_as_such(run: Path) -> None:
-    found = anyio.run(explain_tie, run, 0, 1)
-    changes = [each for each in found.all("change") if each.children[0].text.startswith("from outside")]
-    outside = [(each.value["tick"], each.value["kind"]) for each in changes]
-    assert outside == [(20, "follow"), (30, "unfollow")]
-    told = json.loads(prism_alone("explain", str(run), "--agent", "0", "--whom", "1", "--json").out)
-    assert told["value"] == found.value
-    assert "from outside" in prism_alone("explain", str(run), "--agent", "0", "--whom", "1").out
-    refused = prism_alone("explain", str(run), "--whom", "1", "--post", "4")
-    assert refused.code == 2
-    assert "--whom goes with --agent" in refused.err
 
 
 def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
