@@ -41,7 +41,7 @@ KEY = "simulation.domain"
 RECORD_BYTES_MAX = 1 << 24
 """The most bytes of the record of known code that are read: more than 100,000 lines."""
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
-_OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
+OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
 """Modules of Python or PRISM; a file of the same name beside the code is not meant by an import."""
 imported_as: dict[str, str] = {}
 """`{top-level module: SHA-256 of its code}`, as this process has imported it."""
@@ -307,7 +307,7 @@ def with_siblings(files: Sequence[Path]) -> tuple[Path, ...]:
                         names |= {each.name.partition(".")[0] for each in node.names}
                     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                         names.add(node.module.partition(".")[0])
-        for name in sorted(names - _OF_OTHERS):
+        for name in sorted(names - OF_OTHERS):
             sibling, spec = _place_in(place.parent, name), on_path(name)
             is_meant = spec is None or sibling in paths_of(spec)  # else Python takes a module elsewhere
             if is_meant and sibling not in found and sibling.exists():

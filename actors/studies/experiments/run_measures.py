@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from msgspec import inspect
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_regular
 from actors.factory.domains import build_domain, is_own
-from actors.factory.input_files import SOURCE_BYTES_MAX
-from actors.factory.own_code import is_installed, paths_of, raised, sources_sha256
+from actors.factory.own_code import (
+    OF_OTHERS,
+    is_installed,
+    on_path,
+    paths_of,
+    raised,
+    sources_of,
+    sources_sha256,
+    with_siblings,
+)
 from actors.results.measures import (
     BY,
     CASCADES,
@@ -42,7 +46,6 @@ from prism.errors import PrismError, SettingError
 from prism.expectations import guess
 
 OwnMeasure = Callable[[Path], float]
-NOT_OWN: Final = frozenset({"prism", "actors", *sys.stdlib_module_names})
 
 
 def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
@@ -61,64 +64,27 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
 
 
 def code_of_own(place: str) -> str:
-    """Return the SHA-256 of all code of the user's that a measure can import, by the names that stand in it.
+    """Return the SHA-256 of the user's code of a measure: its module or package, and those beside it that it imports.
 
-    Code that it reads in another way, such as with `exec`, is not found.
+    Code that it finds in another way, such as with `exec`, does not count.
     """
-    files = own_files(place)
-    return sources_sha256({f"{at} {file.name}": read_regular(file, SOURCE_BYTES_MAX) for at, file in enumerate(files)})
+    return sources_sha256(sources_of(_code(place)))
 
 
 def keep_own(out: Path, places: Iterable[str]) -> None:
     """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes."""
-    keep_files(RunDirectory(out), dict.fromkeys(file for place in places for file in own_files(place)))
+    found = dict.fromkeys(path for place in places for path in _code(place))
+    keep_files(
+        RunDirectory(out),
+        [file for path in found for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])],
+    )
 
 
-def own_files(place: str) -> list[Path]:
-    """Return the files of the module of a measure, and of all modules of the user's that these name, in order of names.
-
-    A module is named by an import anywhere in a file, or by a text: `import_module("helper")`. Of a package all files
-    count. What is installed, and PRISM, is not the user's own.
-    """
-    found: dict[str, list[Path]] = {}
-    names = [(place.partition(":")[0], True)]
-    while names:
-        name, is_import = names.pop()
-        if (top := name.partition(".")[0]) in found or top in NOT_OWN:
-            continue
-        try:
-            spec = find_spec(top)
-        except (ImportError, ValueError, AttributeError):
-            spec = None
-        if spec is None or (spec.origin is None and not is_import):  # a text may be the name of any directory
-            continue
-        places = [each for each in paths_of(spec) if not any(is_installed(above) for above in each.parents)]
-        found[top] = [file for each in places for file in ([each] if each.is_file() else _modules_below(each))]
-        names += (named for file in found[top] if file.suffix == ".py" for named in _named_in(file))
-    return [*dict.fromkeys(file for _, files in sorted(found.items()) for file in files)]
-
-
-def _modules_below(package: Path) -> list[Path]:
-    """Return the files of a package that Python could import, its own ones first."""
-    files = [path for path in package.rglob("*") if path.name.endswith((*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES))]
-    return sorted(files, key=lambda path: (path.parent != package, path))
-
-
-def _named_in(file: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the modules that a file of Python may import, and whether each stands in an import."""
-    try:
-        tree = ast.parse(read_regular(file, SOURCE_BYTES_MAX))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # then it cannot be imported either
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, True) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module, True
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            name = node.value.partition(":")[0]
-            if all(part.isidentifier() for part in name.split(".")):
-                yield name, False
+def _code(place: str) -> tuple[Path, ...]:
+    top = place.partition(":")[0].partition(".")[0]
+    spec = None if top in OF_OTHERS else on_path(top)
+    places = [] if spec is None else paths_of(spec)
+    return with_siblings([each for each in places if not any(map(is_installed, each.parents))])
 
 
 def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:

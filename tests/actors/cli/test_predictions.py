@@ -153,10 +153,9 @@ def test_runs_that_were_moved_away_while_predictions_were_sealed_are_noticed(pri
 
 MEASURES = {
     "mine.py": "import functools\nfrom near import factor\ndef likes(path): import late; return factor() * late.ONE\n"
-    "part = functools.partial(likes)\nimport importlib\ndef more(): return importlib.import_module('texted').ONE\n",
+    "part = functools.partial(likes)\n",
     "near.py": "import deep.inner\ndef factor(): return 1.0\n",
     "late.py": "ONE = 1\n",
-    "texted.py": "ONE = 1\n",
     "deep/inner.py": "ONE = 1\n",
     "unrelated.py": "ONE = 1\n",
 }
