@@ -10,13 +10,12 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.command import command, path_option
+from actors.cli.command import command
 from actors.cli.experiment import execute, refuse_lost
 from actors.cli.options import run_name
 from actors.cli.render import line, show, table
 from actors.cli.study_options import JOBS, out_option, refuse_without_packages
 from actors.cli.trust import TRUST
-from actors.core.files import write_file
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
@@ -34,7 +33,6 @@ from actors.studies.replications.ledger import (
     kind_of,
     line_of,
     outcome_of_figure,
-    page_of,
     said_here,
     write_line,
 )
@@ -47,9 +45,8 @@ from prism.quoting import printable
 @click.argument("name", metavar="[NAME|FILE]", required=False)
 @out_option("experiment", OUT)
 @JOBS
-@path_option("--ledger", help="Write the ledger to FILE, too.")
 @TRUST
-def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None) -> None:
+def replicate(name: str | None, out: Path | None, jobs: int | None) -> None:
     """Replicate a published study, and compare its figures with the runs.
 
     \b
@@ -60,22 +57,16 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
     A figure is a hit if it is compatible with the runs; docs/replications.md says when. A miss is a result as well, so
     the exit code is 0.
 
-    The experiment's directory gets replication.json, the line of the ledger. With --ledger FILE these lines are written
-    as a page: of this replication, and of all that come with PRISM.
+    The experiment's directory gets replication.json, the line of the ledger.
     """
     if name is None and (out is not None or jobs is not None):
         raise click.UsageError("--out and --jobs are for a replication that is run: name one")
-    run = None
     if name is not None:
         path = _found(name)
-        run = path, out or OUT / run_name(path)
-        _run(*run, jobs)
+        _run(path, out or OUT / run_name(path), jobs)
     else:
         every = entries()
         show({each.name: each.line for each in every}, lambda: _listed(every))
-    if ledger is not None:
-        write_file(ledger, page_of(entries(run)).encode(), follows=True)
-        say(f"written to {ledger}")
 
 
 def _found(name: str) -> Path:

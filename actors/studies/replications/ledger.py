@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -12,16 +12,15 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_json, write_json
-from actors.display.words import duration
 from actors.factory.own_code import raised
 from actors.factory.shipped import replications
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.outcome import Outcome, Values
 from actors.studies.experiments.plan import Plan
-from actors.studies.replications.replication_plan import ReplicationPlan, computed_from_data, load_replication
+from actors.studies.replications.replication_plan import ReplicationPlan, computed_from_data
 from prism.answers import figure
-from prism.experiment import Compared, Published, Replication, compare, pseudo_values
+from prism.experiment import Compared, Published, compare, pseudo_values
 
 LINE = "replication.json"
 DIGITS = 6  # significant digits of written numbers: the last digits of a sum depend on the processor
@@ -155,36 +154,13 @@ class Entry(NamedTuple):
     is_own: bool = False  # whether the line is of this directory
 
 
-def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
-    """Return the entries of all replications that come with PRISM, and of one that was run."""
-    files = {name: (path, OUT / name) for name, path in replications().items()}
-    if run is not None:
-        files[run[0].stem] = run
+def entries() -> list[Entry]:
+    """Return the entries of all replications that come with PRISM."""
     found = []
-    for name, (path, place) in files.items():
-        own = read_line(place / LINE)
+    for name, path in replications().items():
+        own = read_line(OUT / name / LINE)
         found.append(Entry(name, path, own or read_line(path.with_suffix(".json")), is_own=own is not None))
     return found
-
-
-def page_of(all_entries: Iterable[Entry]) -> str:
-    kept = [(each.line, load_replication(each.path)) for each in all_entries if each.line is not None]
-    lines = [
-        "# Ledger of replications",
-        "",
-        "Published results, done again in PRISM, hits and misses. `prism replicate --ledger FILE` writes this page;",
-        "[Replications](replications.md) says what a hit is. The file of a replication has the source of each figure.",
-        "",
-        "| replication | predicted | fitted | runs | calls | time of all runs | digest |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for line, _ in kept:
-        cells = [f"[{line.name}](#{line.name})", hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}"]
-        cells += [f"{line.calls:,}", duration(line.seconds), f"`{line.digest[:16]}`"]
-        lines.append(f"| {' | '.join(cells)} |")
-    for line, replication in kept:
-        lines += ["", *_section(line, replication)]
-    return "\n".join([*lines, ""])
 
 
 def hits(line: Line, *, fitted: bool) -> str:
@@ -206,22 +182,3 @@ def outcome_of_figure(each: Compared) -> str:
 
 def kind_of(each: Compared) -> str:
     return "fitted" if each.fitted else "predicted"
-
-
-def _section(line: Line, replication: Replication) -> Iterator[str]:
-    yield f"## {line.name}"
-    yield ""
-    yield f"{replication.claim} {replication.study}"
-    if replication.differs:
-        yield f"Not as in the study: {' '.join(replication.differs)}"
-    yield ""
-    yield "| figure | published | here | outcome |"
-    yield "|---|---|---|---|"
-    for each in line.figures:
-        outcome = outcome_of_figure(each) if each.is_hit else f"**{outcome_of_figure(each)}**"
-        outcome += " (fitted)" if each.fitted else ""
-        cells = [each.figure, each.published, said_here(each), outcome]
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
-    for remark in replication.remarks:
-        yield ""
-        yield remark
