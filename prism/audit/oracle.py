@@ -17,6 +17,8 @@ from prism.llm.prompt import ChoicePrompt
 from prism.statechart.oracle import UNTRUSTED, Answer
 
 KEY: Final = "answer"
+PLACE: Final = "<one sentence>"
+"""The place of the sentence in the form; a small model may give it back as it is, which is no answer."""
 PEOPLE: Final = 100  # the people of the plain question
 COUNT_MAX: Final = 1e9  # an answer with a larger number, or an infinite one, has another form
 
@@ -56,7 +58,7 @@ class Informant(msgspec.Struct, frozen=True, kw_only=True):
             )
             form, told = "a whole number for each of these, under its words", self.prompt.value("seen")
         else:
-            task, form, told = ASK_STUDY, f'{{"{KEY}": "<one sentence>"}}', self.told
+            task, form, told = ASK_STUDY, f'{{"{KEY}": "{PLACE}"}}', self.told
         rules = f"{task}\n\nAnswer with JSON only: {form}\n\n{UNTRUSTED}"
         return Message(role="system", content=rules), Message(role="user", content=told)
 
@@ -84,7 +86,7 @@ class Informant(msgspec.Struct, frozen=True, kw_only=True):
             numbers = [float(each) for each in said_of if isinstance(each, int | float) and 0 <= each <= COUNT_MAX]
             if len(numbers) == len(said_of) and sum(numbers) > 0:
                 return json.dumps([each / sum(numbers) for each in numbers])
-        elif isinstance(found, dict) and isinstance(text := found.get(KEY), str) and text.strip():
+        elif isinstance(found, dict) and isinstance(text := found.get(KEY), str) and text.strip() not in ("", PLACE):
             return " ".join(text.split())[:500]
         raise OracleResponseError(said, [], "not in the form that was asked for")
 

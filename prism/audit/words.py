@@ -67,8 +67,9 @@ def examined(audit: Audit) -> Iterator[str]:
         follows = {None: "the sample is too small to tell whether", False: "nothing shows that", True: "surely"}
         told = follows[audit.exchange.moves]
         yield f"What is seen: {told} the answers follow it (p {_p(audit.exchange.p)})."
-    if audit.known is not None and audit.known.asked:
-        named = f"{audit.known.named:,} of {audit.known.asked:,} answers name it"
+    if audit.known is not None and (audit.known.asked or audit.known.missing):
+        missing = "".join(f"; {times:,} had no answer: {reason}" for reason, times in audit.known.missing.items())
+        named = f"{audit.known.named:,} of {audit.known.asked:,} answers name it{missing}"
         yield f"The study's name: {named if audit.known.words else 'no words to look for; --about gives some'}."
     if audit.ruled is not None:
         turns, otherwise = counted(audit.ruled.questions, "turn"), interval(audit.ruled.turned, 1, "%")

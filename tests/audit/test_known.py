@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from prism.audit import calibration_of, known_of, stems, variety_of
+from prism.audit.oracle import Informant
 from prism.columns import Floats, Ints
+from prism.errors import OracleResponseError
 from tests.catalogue import catalogue
 
 STUDY = "Does a feed ranked by popularity make larger cascades than a chronological one?"
@@ -76,3 +78,12 @@ def test_calibration_sets_probabilities_beside_real_choices() -> None:
     assert sum(real * count for _, real, count in mixed.bins) == pytest.approx((acts != turned).sum())
     assert good.log_loss.value < good.log_loss_of_shares < poor.log_loss.value
     assert all(abs(said - real) < 0.1 for said, real, _ in good.bins)
+
+
+def test_the_form_given_back_is_no_answer() -> None:
+    """A model of 270 million parameters gave it back in six of ten answers, which named nothing."""
+    asked = Informant(prompt=None)  # type: ignore[arg-type]  # reading looks at the answer alone
+    assert asked.read('{"answer": " a study of  feeds "}') == "a study of feeds"
+    for form in ('{"answer": "<one sentence>"}', '{"answer": " "}', '{"answer": 1}', "none"):
+        with pytest.raises(OracleResponseError):
+            asked.read(form)
