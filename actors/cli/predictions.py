@@ -27,6 +27,7 @@ from actors.studies.experiments.seals import (
     notes_on_plan,
     read_sealed,
     register,
+    scores_of_data,
     scores_of_runs,
     sealed_now,
 )
@@ -89,14 +90,16 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
 @click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
 @click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
 @EXPERIMENT_OUT
+@path_option("--data", help="Score with measured figures: CSV with the columns condition, measure and value.")
 @option(
     "--model",
+    without=["--data"],
     metavar="NAME",
     help="Run the experiment with this model in place of the sealed one, all else as sealed, and score that.",
 )
 @TRUST
-def score(path: Path, file: Path, out: Path | None, model: str | None) -> None:
-    """Score the predictions in SEALED with the results of EXPERIMENT.
+def score(path: Path, file: Path, out: Path | None, data: Path | None, model: str | None) -> None:
+    """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures.
 
     With --model the experiment is run on another model, in a directory of its own, and nothing else may differ from
     what was sealed: a result that holds there was not picked for one model.
@@ -114,10 +117,14 @@ def score(path: Path, file: Path, out: Path | None, model: str | None) -> None:
         refuse_lost(done, place)
         answers = [each.text for each in done.outcome.answers]
     register(place, sealed)
-    record = read_experiment_record(place)
-    if not (record.is_final and has_results_of(record, plan)):
-        raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
-    found = scores_of_runs(sealed, record.plan.experiment.seeds, record.values, place, cells_begun(place), notes)
+    if data is not None:
+        found = scores_of_data(data, sealed, place, notes)
+    else:
+        record = read_experiment_record(place)
+        if not (record.is_final and has_results_of(record, plan)):
+            raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
+        seeds = record.plan.experiment.seeds
+        found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
     notes_said = [line(f"! {note}", "yellow") for note in found.notes]
     said = [*map(line, answers), line(found.text), "", *predictions_parts(found), *notes_said]
     show(found, lambda: said)

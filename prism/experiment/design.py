@@ -1,4 +1,4 @@
-"""The conditions of an experiment: which settings each of them has, by a design."""
+"""The conditions of an experiment: which settings each of them has, by a design or by a table in a CSV file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from prism.config.describe import settings
-from prism.errors import SettingError
+from prism.config.load import given_setting
+from prism.errors import ConfigError, SettingError
 from prism.expectations import found, guess
 from prism.quoting import as_text
+from prism.text_files import read_table
 
 CONDITIONS_MAX = 10_000
 
-Kind = Literal["list", "factorial", "one_at_a_time", "latin_hypercube", "sobol", "morris"]
+Kind = Literal["list", "factorial", "one_at_a_time", "latin_hypercube", "sobol", "morris", "table"]
 SAMPLED = ("latin_hypercube", "sobol", "morris")  # the kinds whose conditions are points that are sampled from ranges
 
 
@@ -27,6 +30,9 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # as the file has it, or made of the levels of its factors, or the number of a sampled point
     settings: dict[str, Any]  # `{dotted path: value}` on top of the base
     factors: dict[str, Any] = {}  # `{dotted path: level}` of a design with factors; empty for a list
+    # its line in the file of a table, and `header`: that of the names of settings; None elsewhere
+    line: int | None = None
+    header: int | None = None
 
 
 DIGITS = 6  # the significant digits of a drawn value: logarithms differ between machines, in the sixteenth digit
@@ -86,13 +92,14 @@ class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Args:
         kind: `list` of named conditions; `factorial`, every combination of the levels; `one_at_a_time`, the first
             level of each factor, and each other level alone; `latin_hypercube`, `sobol` and `morris`, points that are
-            sampled.
+            sampled; `table`, the rows of a CSV file.
         conditions: `{name: {dotted path: value}}` of a list.
         factors: `{dotted path: levels, or a range}` of the other kinds; ranges only where points are sampled.
         samples: points of a Latin hypercube; base points of a Sobol design, a power of 2.
         trajectories: of a Morris design; each has one point more than there are factors.
         levels: the grid of a Morris design; an even number.
         seed: of the sampled points; the same seed gives the same points.
+        file: of a table, beside the file of the experiment.
     """
 
     kind: Kind = "list"
@@ -102,6 +109,7 @@ class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     trajectories: Annotated[int, Meta(ge=2, le=CONDITIONS_MAX)] | None = None
     levels: Annotated[int, Meta(ge=2, le=1000)] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    file: str | None = None
 
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -111,6 +119,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "latin_hypercube": ("factors", "samples"),
     "sobol": ("factors", "samples"),
     "morris": ("factors", "trajectories"),
+    "table": ("file",),
 }
 """`{kind: the keys that it needs}`."""
 OPTIONAL: Mapping[str, tuple[str, ...]] = {
@@ -210,3 +219,52 @@ def _levels_problem(levels: Sequence[Any]) -> str:
     texts = [as_text(level) for level in levels]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     return "" if twice is None else f"the level {twice} stands twice"
+
+
+NAME = "name"
+
+
+def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
+    """Return the conditions of a table: a header with settings and perhaps `name`, and a row for each condition.
+
+    A cell is read as a value in a configuration: `3`, `0.5`, `true`, `hot`. Without names, a row is called by its
+    number: `c1` is the first one below the header.
+    """
+    table = read_table(text.removeprefix("\ufeff"), source, {NAME, *(each.path for each in settings())})
+    top, header, rows = table.line, table.header, [*table.rows]
+    if not rows:
+        raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
+    for place, name in enumerate(header, start=1):
+        if not name:
+            raise ConfigError(source, f"column {place} has no name", line=top)
+        if header.count(name) > 1:
+            raise ConfigError(source, f"the column {name} stands twice", line=top)
+    if not [name for name in header if name != NAME]:
+        raise ConfigError(source, "expected a column for a setting, such as feed.size", line=top)
+    if len(rows) > CONDITIONS_MAX:
+        raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows):,}")
+    width, found = len(str(len(rows))), list[Condition]()
+    lines: dict[str, int] = {}
+    for number, (line, row) in enumerate(rows, start=1):
+        each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=top)
+        if each.name in lines:
+            problem = f"the name {each.name} stands in line {lines[each.name]}, too"
+            raise ConfigError(source, problem, key=NAME, line=line)
+        lines[each.name] = line
+        found.append(each)
+    return tuple(found)
+
+
+def _condition(header: Sequence[str], row: Sequence[str], number: str, source: str, line: int) -> Condition:
+    name, values = number, {}
+    for column, text in zip(header, row, strict=True):
+        if not text:
+            raise ConfigError(source, "is empty: expected a value in every row", key=column, line=line)
+        if column == NAME:
+            name = text
+            continue
+        try:
+            values[column] = given_setting(text, source, column)
+        except ConfigError as error:
+            raise ConfigError(source, error.problem, key=column, line=line) from None
+    return Condition(name=name, settings=values, factors=values, line=line)

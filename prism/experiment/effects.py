@@ -4,7 +4,7 @@
 |---|---|---|---|
 | factorial | the mean of each level minus that of all, under each seed | over seeds | Montgomery (2017) |
 | one_at_a_time | each level minus the first one, under each seed | over seeds | |
-| latin_hypercube | standardised slopes of the means over seeds | HC3 | Saltelli (2008), by statsmodels |
+| latin_hypercube, table | standardised slopes of the means over seeds | HC3 | Saltelli (2008), by statsmodels |
 | sobol | first-order and total indices of the means over seeds | points resampled | Saltelli (2010), by SALib |
 | morris | mu, mu* and sigma of the means over seeds | of mu*: paths resampled | Campolongo (2007), by SALib |
 """
@@ -24,6 +24,8 @@ from prism.experiment.sampling import morris_levels, problem_of, unit_points
 
 RESAMPLES = 500
 SEED = 20_080_607  # of the resamples, so that the same values give the same intervals
+LEVERAGE_MAX = 1 - 1e-9
+"""The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
 NOISE_NOTED = 0.1  # the share of noise from which on a note says that more seeds are needed
 
 
@@ -57,7 +59,7 @@ def effects_on(measure: str, design: Design, conditions: Sequence[Condition], ta
         return Effects(note=f"{measure}: all values are equal, so there are no effects")
     if design.kind in ("factorial", "one_at_a_time"):
         return Effects(effects=_of_levels(measure, design, conditions, table))
-    if design.kind == "latin_hypercube":
+    if design.kind in ("latin_hypercube", "table"):
         return _slopes(measure, design, conditions, table)
     noise = _noise_share(table)
     note = f"{measure}: {noise:.0%} of the variance between points is chance, which hides effects: take more seeds"
@@ -120,6 +122,12 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
         return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
 
     fitted: Any = OLS(standardised(means), add_constant(standardised(inputs))).fit(cov_type="HC3")
+    if np.linalg.matrix_rank(inputs - inputs.mean(axis=0)) < len(names):
+        return Effects(note=f"{measure}: no slopes: a factor follows from the others")
+    leverages = fitted.get_influence().hat_matrix_diag
+    if leverages.max() > LEVERAGE_MAX:
+        name = conditions[int(leverages.argmax())].name
+        return Effects(note=f"{measure}: no slopes: that of a factor hangs on the condition {name} alone")
     ends = fitted.conf_int()
     found = [
         Effect(

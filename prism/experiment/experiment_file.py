@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -18,6 +18,7 @@ from prism.experiment.design import (
     check_design,
     check_known,
     conditions_of,
+    table_conditions,
 )
 from prism.experiment.hypothesis import Hypothesis, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
@@ -25,6 +26,8 @@ from prism.experiment.sampling import sampled_conditions
 SEED_KEY = "simulation.seed"
 SEEDS_MIN = 2
 CELLS_MAX = 200_000
+
+ReadTable = Callable[[str], tuple[str, str]]
 
 
 EVERYWHERE = frozenset({"0.0.0.0", "::", "[::]", "*"})  # noqa: S104  # they are refused
@@ -105,13 +108,21 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     predictions: str | None = None  # the sealed file with predictions of the outcomes, as the file names it
 
 
-def read_experiment(text: str, source: str) -> Experiment:
+def _no_tables(name: str) -> tuple[str, str]:
+    raise SettingError("design", f"{name}: no files can be read here", keys=["design.file"])
+
+
+def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) -> Experiment:
     """Return the experiment that a YAML text describes."""
 
     def checked(file: _File) -> tuple[_File, tuple[Condition, ...], tuple[int, ...]]:
         check_design(file.design)
-        is_sampled = file.design.kind in SAMPLED
-        conditions = sampled_conditions(file.design) if is_sampled else conditions_of(file.design)
+        if file.design.kind in SAMPLED:
+            conditions = sampled_conditions(file.design)
+        elif file.design.kind == "table":
+            conditions = table_conditions(*read_table(file.design.file or ""))
+        else:
+            conditions = conditions_of(file.design)
         seeds = tuple(file.seeds) if isinstance(file.seeds, list) else tuple(range(1, file.seeds + 1))
         _check(file, conditions, seeds)
         return file, conditions, seeds

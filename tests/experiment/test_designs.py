@@ -69,6 +69,40 @@ def test_the_points_are_those_that_were_written_down() -> None:
     }
 
 
+def table(text: str) -> tuple[Condition, ...]:
+    design = "design: {kind: table, file: design.csv}\n"
+    return read_experiment(HEAD + design, "e.yaml", lambda name: (text, f"there/{name}")).conditions
+
+
+def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() -> None:
+    found = table('\ufefffeed.size,name,feed.algorithm\r\n3,"a, b",hot\r\n\r\n0.5,c,"null"\r\n')
+    assert [(each.name, each.settings, each.line) for each in found] == [
+        ("a, b", {"feed.size": 3, "feed.algorithm": "hot"}, 2),
+        ("c", {"feed.size": 0.5, "feed.algorithm": None}, 4),
+    ]
+    assert [each.name for each in table("feed.size\n3\n4\n")] == ["c1", "c2"]
+
+
+@catalogue(
+    ("text", "problem"),
+    [
+        ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
+        ("feed.size,\n3,4\n", "there/design.csv:1: column 2 has no name"),
+        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: the column feed.size stands twice"),
+        ("name\na\n", "there/design.csv:1: expected a column for a setting, such as feed.size"),
+        ("feed.size,name\n3,a\n4\n", "there/design.csv:3: expected 2 columns, got 1"),
+        ("feed.size,name\n3,a\n ,b\n", "there/design.csv:3: feed.size: is empty: expected a value in every row"),
+        ("feed.size,name\n3,a\n5,a\n", "there/design.csv:3: name: the name a stands in line 2, too"),
+        ("feed.size\n[3\n", "there/design.csv:2: feed.size: not valid YAML: "),
+        ('feed.size\n3\n"4\n', "there/design.csv:3: bad CSV: unexpected end of data"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        table(text)
+    assert str(refused.value).startswith(problem)
+
+
 @catalogue(
     ("design", "problem"),
     [

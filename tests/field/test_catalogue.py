@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from prism.config.attributes import AttributeConfig
 from prism.config.model import PEOPLE_MAX, GraphConfig, PopulationConfig
 from prism.economy.series_file import parse_series
 from prism.errors import ConfigError, InputError
+from prism.experiment.design import table_conditions
 from prism.scorecard.real_data import parse_cascades
 from prism.social.people.hours import COLUMNS, parse_hours
 from prism.social.people.margins import parse_margin
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import parse_posts
 from prism.social.ties.graph import FollowGraph
-from prism.text_files import CELL_CHARS_MAX
+from prism.text_files import CELL_CHARS_MAX, decode_text
 from tests.paths import field_path
 
 CAMP = PopulationConfig(attributes={"camp": AttributeConfig(type="text", default="unknown")})
@@ -55,6 +56,10 @@ def camps_in(data: bytes, name: str) -> list[object]:
 
 def quarters_in(data: bytes, name: str) -> int:
     return len(parse_series(data, name).quarters)
+
+
+def conditions_in(data: bytes, name: str) -> Mapping[str, object]:
+    return {each.name: each.settings for each in table_conditions(decode_text(data, name), name)}
 
 
 NUMBERS: Ties = {("1", "2"), ("2", "3"), ("3", "1")}
@@ -94,6 +99,13 @@ CATALOGUE: dict[str, tuple[Callable[[bytes, str], object], object]] = {
         (("di", "cy", "ada", "bo", "eve"), {("di", "cy"), ("cy", "ada"), ("ada", "bo"), ("bo", "eve")}),
     ),
     "joined/ties_of_numbers.csv": (graph_in, (("1", "2", "3", "4"), {("1", "2"), ("2", "3"), ("3", "4")})),
+    "designs/semicolons.csv": (
+        conditions_in,
+        {
+            "short": {"feed.size": 3, "feed.algorithm": "interest"},
+            "long": {"feed.size": 10, "feed.algorithm": "chronological"},
+        },
+    ),
 }
 """`{file: its reader, and the right outcome}`; a text is the beginning of a refusal."""
 
@@ -213,6 +225,7 @@ def test_a_cell_of_any_table_is_bounded() -> None:
         f"{hours},note\n{'1,' * 24}{cell}\n": lambda data: parse_hours(data, "t.csv"),
         f"date,realgdp,cpi,tbilrate,unemp\n{cell},1,1,1,1\n": lambda data: parse_series(data, "t.csv"),
         f"cascade,node,parent,delay_minutes\n{cell},0,-1,0\n": lambda data: parse_cascades(data, "t.csv"),
+        f"name,feed.size\n{cell},1\n": lambda data: conditions_in(data, "t.csv"),
     }
     for text, read in readers.items():
         with pytest.raises(InputError) as caught:
@@ -230,6 +243,14 @@ def test_every_table_takes_every_separator() -> None:
         def data(text: str, separator: str = separator) -> bytes:
             return text.replace("~", separator).encode()
 
+        assert conditions_in(data("name~feed.size\na~3\n\n~\n"), "t") == {"a": {"feed.size": 3}}
+        assert conditions_in(data("\ufefffeed.size~population.attributes.a.default\n3~x\n"), "t") == {
+            "c1": {"feed.size": 3, "population.attributes.a.default": "x"}
+        }
+        assert conditions_in(data("population.graph.path~feed.size\nmy edges #1.csv~3\n"), "t") == {
+            "c1": {"population.graph.path": "my edges #1.csv", "feed.size": 3}
+        }
+        assert conditions_in(data("domain.a~domain.b\n3~0.5\n"), "t") == {"c1": {"domain.a": 3, "domain.b": 0.5}}
         assert sum(parse_hours(data("id~" + "~".join(COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv").sums) == 24
         rows = "cascade~node~parent~delay_minutes\na~0~-1~0\na~1~0~2.5\n"
         assert parse_cascades(data(rows), "t.csv")[0].parents == (-1, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def make_plan(path: Path, *, is_sealed: bool = True, model: str | None = None) -
     """
     text = text_of(path)
     with telling_kind(path, EXPERIMENT):
-        experiment = read_experiment(text, str(path))
+        experiment = read_experiment(text, str(path), partial(_table, path))
     if model is not None:
         experiment = replace(experiment, settings={**experiment.settings, "llm.model": model})
     try:
@@ -74,7 +75,7 @@ def make_plan(path: Path, *, is_sealed: bool = True, model: str | None = None) -
         if not base.exists():
             problem = f"no such file: {experiment.base}, beside this file or in {Path.cwd()}"
             raise SettingError("Experiment", problem, keys=("base",))
-        cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, base, condition))
+        cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
         check_measures(
             {f"measures.{name}": place for name, place in experiment.measures.items()}, (cell.config for cell in cells)
         )
@@ -128,12 +129,12 @@ def _without_model(cell: Cell) -> str:
     return cells_of(replace(cell.config, llm=llm), cell.condition, [cell.seed])[0].meaning
 
 
-def _cells(experiment: Experiment, base: Path, condition: Condition) -> list[Cell]:
+def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
     settings = {**experiment.settings, **condition.settings, "metrics.enabled": False}
     try:
         config = read_config(base, settings)
     except ConfigError as error:
-        raise _blamed(experiment, condition, error) from error
+        raise _blamed(experiment, path, condition, error) from error
     return cells_of(config, condition.name, experiment.seeds, ask_once=experiment.oracle.ask_once)
 
 
@@ -187,10 +188,14 @@ def placed(text: str, path: Path, error: SettingError) -> ConfigError:
     return Entry(value=read_document(text, str(path)), source=str(path)).refused(error.problem, error.keys[0])
 
 
-def _blamed(experiment: Experiment, condition: Condition, error: ConfigError) -> ConfigError:
-    """Return the error of a setting with the line of the file that gives it; other errors are unchanged."""
+def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
+    """Return the error of a setting with the line of the file or table that gives it; other errors are unchanged."""
     if error.source != MAPPING_SOURCE or error.key is None:
         return error
+    if condition.line is not None and error.key in condition.settings:
+        table = str(found_beside(path, experiment.design.file or ""))
+        line = condition.header if error.problem.startswith("unknown key") else condition.line
+        return ConfigError(table, error.problem, key=error.key, line=line)
     key = key_of_setting(experiment.design, condition, error.key)
     of = f" (condition {condition.name})" if key.startswith("design.factors.") else ""
     return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])
@@ -226,6 +231,11 @@ def found_beside(path: Path, base: str) -> Path:
     """Return the path of a file that another file names: relative to that file, or else to the current directory."""
     beside = path.parent / base
     return beside if beside.exists() or not Path(base).exists() else Path(base)
+
+
+def _table(path: Path, name: str) -> tuple[str, str]:
+    found = found_beside(path, name)
+    return text_of(found, "a CSV file with a condition in each row"), str(found)
 
 
 def text_of(path: Path, expected: str = "a YAML file with an experiment", page: str = "docs/experiments.md") -> str:

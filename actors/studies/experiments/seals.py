@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 from msgspec.structs import replace
@@ -22,9 +23,10 @@ from actors.core.files import (
     refuse_links,
     write_json,
 )
+from actors.factory.input_files import read_input
 from actors.runs.directory import LOG
 from actors.store.manifest import CONFIG, MANIFEST
-from prism.errors import ConfigError
+from prism.errors import ConfigError, InputError
 from prism.experiment import (
     SHARES,
     Predictions,
@@ -33,6 +35,7 @@ from prism.experiment import (
     scored_predictions,
     scores_in_words,
 )
+from prism.text_files import decode_text, plain_number, read_table
 
 SEALS = "seals"
 FREE = ("hypotheses", "thresholds")
@@ -169,6 +172,10 @@ def _begun_at(cell: Path) -> str:
     return _as_time(min(times)) if times else ""
 
 
+BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
+COLUMNS = ("condition", "measure", "value")
+MINUS = "minus"  # the column of measured figures that are differences: the condition that was subtracted
+
 Figures = dict[tuple[str, tuple[str, ...]], list[float]]
 Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {measure: value}}`
 
@@ -190,8 +197,20 @@ def scores_of_runs(
         late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
+    return _scores(sealed, _figures_of_runs(sealed.predictions, seeds, values), order, out, [*late, *notes])
+
+
+def scores_of_data(path: Path, sealed: Sealed, out: Path, notes: Sequence[str]) -> PredictionScores:
+    """Return the scores of predictions by measured figures of a CSV file."""
+    source = read_input(path, bytes_max=BYTES_MAX)
+    figures = _figures_of_data(source.data, source.name, sealed.predictions)
+    order = f"scored with {path.name} (SHA-256 {source.sha256[:16]})"
+    return _scores(sealed, figures, order, out, notes)
+
+
+def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequence[str]) -> PredictionScores:
     predictions = sealed.predictions
-    scores = scored_predictions(predictions, _figures_of_runs(predictions, seeds, values))
+    scores = scored_predictions(predictions, figures)
     unknown = [each.outcome for each in scores if each.observed is None]
     more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
     lacking = [f"predicted, and without an outcome: {unknown[0]}{more}"] if unknown else []
@@ -201,7 +220,7 @@ def scores_of_runs(
         at=sealed.at,
         text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. "
         + scores_in_words(scores, predictions.reference),
-        notes=[*late, *notes, *_notes_on_others(out, sealed), *lacking],
+        notes=[*notes, *_notes_on_others(out, sealed), *lacking],
         scores=scores,
     )
 
@@ -215,6 +234,34 @@ def _figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Val
             sides = [[values[name, seed][each.measure] for seed in kept] for name in names]
             columns = sides[0] if len(sides) == 1 else [one - other for one, other in zip(*sides, strict=True)]
             found[each.measure, names] = columns
+    return found
+
+
+def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> Figures:
+    """Return the measured figures of a CSV file.
+
+    It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
+    columns. A contrast is a row with `minus`, or else the difference of the means of its two conditions.
+    """
+    table = read_table(decode_text(content, source), source, (*COLUMNS, MINUS))
+    if lacking := [name for name in COLUMNS if name not in table.header]:
+        named = f"expected the columns {', '.join(COLUMNS)}, and perhaps {MINUS}"
+        raise InputError(source, f"{named}; there is no {lacking[0]}", line=table.line)
+    found: Figures = {}
+    for line, cells in table.rows:
+        row = dict(zip(table.header, cells, strict=True))
+        names = tuple(name.removeprefix("'") for name in (row["condition"], row.get(MINUS)) if name)
+        value = plain_number(row["value"])
+        if value is None:
+            raise InputError(source, f"expected a number, got {row['value']!r:.80}", key="value", line=line)
+        found.setdefault((row["measure"].removeprefix("'"), names), []).append(value)
+    for each in predictions.predictions:
+        sides = [found.get((each.measure, (name,)), []) for name in each.names]
+        if all(sides) and (each.measure, each.names) not in found:
+            found[each.measure, each.names] = [fmean(sides[0]) - fmean(sides[1])]
+    if not any((each.measure, each.names) in found for each in predictions.predictions):
+        first = predictions.predictions[0]
+        raise InputError(source, f"has none of the predicted outcomes, such as {first}")
     return found
 
 

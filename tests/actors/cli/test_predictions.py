@@ -108,6 +108,20 @@ def test_a_changed_plan_is_refused_in_one_line_that_names_the_part(
     assert not Path("experiments/e/cells").exists()
 
 
+@pytest.mark.usefixtures("sealed")
+def test_measured_figures_are_scored(prism: Prism) -> None:
+    Path("first.csv").write_text("condition,measure,value\nchronological,likes,30\nrandom,likes,35\nrandom,likes,37\n")
+    first = json.loads(prism(*SCORE, "--data", "first.csv", "--json").out)
+    assert [each["observed"] for each in first["scores"]] == [30.0, 6.0]
+    assert [each["score"]["holds"] for each in first["scores"]] == [[True, True], [False, True]]
+    assert first["notes"] == []
+    Path("second.csv").write_text("measure,condition,minus,value,source\nlikes,random,chronological,-70,survey\n")
+    second = json.loads(prism(*SCORE, "--data", "second.csv", "--json").out)
+    assert [each["observed"] for each in second["scores"]] == [None, -70.0]
+    assert second["scores"][1]["score"]["holds"] == [False, False]
+    assert second["notes"] == ["predicted, and without an outcome: likes: chronological"]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("sealed")
 def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) -> None:

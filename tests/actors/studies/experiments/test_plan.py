@@ -164,6 +164,28 @@ def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_correc
     assert note.startswith(f"removed after there were results: {found.lost[0].with_test}")
 
 
+def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column(tmp_path: Path) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
+        "design: {kind: table, file: design.csv}\nseeds: 2\nmeasures: {likes: likes}\n"
+    )
+    path = write_experiment(tmp_path, text)
+    (tmp_path / "design.csv").write_text("name,feed.size,feed.algorithm\nfew,2,hot\nmany,9,random\n")
+    assert [(cell.condition, cell.config.feed.size) for cell in make_plan(path).cells[::2]] == [("few", 2), ("many", 9)]
+    for old, new, problem in (
+        ("9", "0", "design.csv:3: feed.size: expected int"),
+        ("feed.size", "feed.sise", "design.csv:1: feed.sise: unknown key; did you mean feed.size?"),
+    ):
+        wrong = (tmp_path / "design.csv").read_text().replace(old, new)
+        (tmp_path / "wrong.csv").write_text(wrong)
+        with pytest.raises(ConfigError, match=problem.replace("design", "wrong").replace("?", r"\?")):
+            make_plan(write_experiment(tmp_path, text.replace("design.csv", "wrong.csv")))
+    (tmp_path / "design.csv").unlink()
+    with pytest.raises(
+        ConfigError, match=r"design\.csv: no such file; expected a CSV file with a condition in each row"
+    ):
+        make_plan(write_experiment(tmp_path, text))
+
+
 def test_seeds_that_were_added_after_results_are_said_and_fewer_seeds_are_no_others(tmp_path: Path) -> None:
     notes = []
     for seeds in ("3", "[1, 2]", "[2, 3]", "[3, 4]"):
