@@ -50,9 +50,9 @@ def play(
 
         if tape is not None:
             overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / TAPE}"]
-            config = tape / CONFIG if config is None else config
-        path = choose_config(config, "playing with")
-        site = PlaySite(read_config(path, overrides), run_name(path), place)
+        path = choose_config(tape / CONFIG if tape is not None and config is None else config, "playing with")
+        title = run_name(path) if tape is None or config is not None else tape.resolve().name
+        site = PlaySite(read_config(path, overrides), title, place)
 
         def tell_step() -> None:
             if site.compiles:

@@ -130,9 +130,14 @@ def test_a_person_is_silenced_by_a_click_and_that_is_an_entry_of_the_settings(br
     visit = opened(browser, address, "#seeds=1&tick=20&agent=3")
     page = visit.page
     page.wait_for_selector("canvas[data-tick='20']")
+    for name, tick in (("One round back", 0), ("One tick on", 1), ("One round on", 25), ("One tick back", 24)):
+        page.get_by_role("button", name=name).click()
+        page.wait_for_selector(f"canvas[data-tick='{tick}']")
+    page.get_by_role("slider", name="feed size", exact=True).press("ArrowLeft")  # which moves no clock
+    visit.wait_until("location.hash.includes('feed.size')")
     page.get_by_role("button", name="is silenced").click()
     visit.wait_until("location.hash.includes('interventions')")
-    assert "tick 21: person 3 is silenced" in page.locator("#done").inner_text()
+    assert "tick 25: person 3 is silenced" in page.locator("#done").inner_text()
     page.get_by_label("publishes").fill("Good morning")
     page.keyboard.press("Enter")
     visit.wait_until("document.querySelectorAll('#done li').length === 2")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import closing
+from functools import partial
 from multiprocessing import active_children
 from pathlib import Path
-from threading import Thread
 from time import monotonic
 from typing import Any
 
@@ -39,15 +40,14 @@ class Page:
         self.site = site
         self.guard = Guard(site.app(), host="127.0.0.1", port=8481, methods=site.methods, name=site.name)
 
-    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+    async def ask(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
         sent = json.dumps(body or {}) if not isinstance(body, str) else body
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.guard), base_url=HOST) as client:
+            given = {"content-type": "application/json", **headers}
+            return await client.post(f"/api/play/{path}", content=sent, headers=given, timeout=HANG_S)
 
-        async def ask() -> httpx.Response:
-            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.guard), base_url=HOST) as client:
-                given = {"content-type": "application/json", **headers}
-                return await client.post(f"/api/play/{path}", content=sent, headers=given, timeout=HANG_S)
-
-        return anyio.run(ask)
+    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return anyio.run(partial(self.ask, path, body, **headers))
 
     def move(self, changes: dict[str, Any], **more: Any) -> dict[str, list[Any]]:
         """Return the lines of the answer to a move, by their kinds."""
@@ -118,6 +118,18 @@ def test_a_move_that_is_left_ends_its_processes_and_its_files(page: Page) -> Non
     assert page.move({"simulation.rounds": 2})["answer"][0]["played"]["agents"] == 60
 
 
+def test_a_page_is_told_that_kernels_are_compiled(site: PlaySite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "compiles", True)
+    monkeypatch.setattr(site, "opening", Future())
+    answer = site.move(Move(changes={}))
+    assert isinstance(answer, StreamingResponse)
+
+    async def first() -> str:
+        return str(await anext(aiter(answer.body_iterator)))
+
+    assert "making kernels ready, which takes up to a minute the first time, " in anyio.run(first)
+
+
 def test_files_are_kept_of_the_latest_moves(page: Page) -> None:
     first, *_, last = [page.move({"feed.size": 11 + size})["answer"][0]["run"] for size in range(SHOWN_MAX + 1)]
     assert get(page.guard, f"/api/runs/{last}").status_code == 200
@@ -146,18 +158,20 @@ def test_a_kept_run_has_the_digest_and_a_kept_experiment_can_be_read(
 
 
 def test_two_pages_do_not_disturb_each_other(site: PlaySite) -> None:
-    one, other = Page(site), Page(site)
-    found = dict[int, int]()
+    found = dict[int, str]()
 
-    def move(page: Page, size: int) -> None:
-        found[size] = page.move({"population.size": size})["answer"][0]["played"]["agents"]
+    async def move(page: Page, size: int) -> None:
+        found[size] = (await page.ask("move", {"changes": {"population.size": size}})).text
 
-    moves = [Thread(target=move, args=each) for each in ((one, 30), (other, 40), (one, 50))]
-    for each in moves:
-        each.start()
-    for each in moves:
-        each.join(HANG_S)
-    assert found == {30: 30, 40: 40, 50: 50}
+    async def move_both() -> None:
+        one, other = Page(site), Page(site)
+        async with anyio.create_task_group() as tasks:
+            for page, size in ((one, 30), (other, 40), (one, 50)):
+                tasks.start_soon(move, page, size)
+
+    anyio.run(move_both)
+    assert len(found) == 3
+    assert all(f'"agents":{size},' in text for size, text in found.items())
 
 
 def test_a_configuration_that_is_too_large_for_a_page_is_refused_at_the_start(tmp_path: Path) -> None:
