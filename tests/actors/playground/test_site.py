@@ -59,6 +59,11 @@ class Page:
         return told
 
 
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let the collector finish pools that have ended: it does so in any task, and tells their tracker by a pipe."""
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[PlaySite]:
     with begun() as place, closing(PlaySite(load_config(overrides=SMALL), "mine", place)) as site:
