@@ -68,9 +68,9 @@ def test_a_slider_moves_the_world_the_fan_fills_in_and_the_run_before_stays(brow
     visit.wait_until("document.querySelector('#said .answer').textContent.includes('215 people')")
     assert shown(page) != before
     assert "Beside the run before: " in page.locator("#answer").inner_text()
-    assert page.locator("#chart-likes polyline").count() == 2
+    visit.wait_until("document.querySelectorAll('#chart-likes polyline').length === 2")
     filled(visit, 20)
-    assert page.locator("#chart-likes .band").count() == 1
+    visit.wait_until("document.querySelectorAll('#chart-likes .band').length === 1")
     assert re.search(r"over the same 20 seeds|Within chance|The same", page.locator("#answer").inner_text())
     page.go_back()
     visit.wait_until("!document.querySelector('#said .answer').textContent.includes('215 people')")
