@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -122,7 +122,9 @@ def audit_view(found: Audit) -> Iterator[RenderableType]:
 
 
 def _claim_rows(claim: Claim) -> Iterator[tuple[str, ...]]:
-    number: Callable[[float], str] = "{:.4g}".format
+    def number(value: float) -> str:
+        return f"{round(value, 9) + 0.0:.4g}"  # a difference of equal sums may be 1e-17
+
     yield claim.claim, "as the study has it", number(claim.effect), "", claim.verdict
     for each in claim.carried:
         ends = "" if each.change.low is None else f" ({each.change.low:.3g} to {each.change.high:.3g})"

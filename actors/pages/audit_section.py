@@ -66,7 +66,7 @@ def _claims(found: Audit) -> Iterator[tuple[str, ...]]:
         yield claim.claim, "as the study has it", f"{claim.effect:.4g}", "", "", "", claim.verdict
         for each in claim.carried:
             numbers = (each.change.value, each.change.low, each.change.high)
-            change = ("-" if number is None else f"{number:.3g}" for number in numbers)
+            change = ("-" if number is None else f"{round(number, 9) + 0.0:.3g}" for number in numbers)
             yield "", each.way, f"{each.effect.value:.4g}", *change, each.verdict
         for name, effect in claim.without.items():
             yield "", f"without the model: {name}", f"{effect:.4g}", f"{effect - claim.effect:.3g}", "", "", ""
