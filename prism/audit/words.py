@@ -44,7 +44,7 @@ def findings_of(audit: Audit) -> Iterator[str]:
             yield f"{MOVED}{shift_in_words(shift)}."
     for each in audit.positions:
         if each.finding == "moves":
-            yield f"The {each.place} option that is shown is taken {interval(each.points)} points more often than usual."
+            yield f"The {each.place} option shown is taken {interval(each.points)} points more often than usual."
     if audit.known is not None and audit.known.knows:
         yield f"The model names the study in {audit.known.named:,} of {audit.known.asked:,} answers."
     if audit.exchange is not None and audit.exchange.moves is False:
