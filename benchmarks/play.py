@@ -27,7 +27,7 @@ CHANGED = ("population.ambiguity", "feed.out_of_network", "feed.size", "populati
 
 
 async def answer_s(site: PlaySite, changes: dict[str, Any]) -> float:
-    """Return the time from a move to its answer; what comes then is left, as the next move does."""
+    """Return the seconds from a move to its answer. The rest is not read, as if another move came."""
     began = perf_counter()
     answer = site.move(Move(changes=changes, shows=True))
     assert isinstance(answer, StreamingResponse)

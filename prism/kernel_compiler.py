@@ -107,11 +107,11 @@ def _read(context: Any, builder: Any, pointer: Any, value: Any, name: str) -> An
 
 
 def _load(builder: Any, address: Any) -> Any:
-    """Load a member of a tuple, which never changes: it need not be loaded again after each number that is written."""
+    """Load a member of a tuple. It never changes, so the compiler need not load it again after a write to an array."""
     kind = address.type.pointee
     if not isinstance(kind, ir.Aggregate):
         loaded = builder.load(address)
-        if not CHECKS:  # with checks a tuple is copied to where this reads it
+        if not CHECKS:  # with checks, this reads a copy of the tuple, which is written first
             loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
         return loaded
     whole = ir.Constant(kind, ir.Undefined)

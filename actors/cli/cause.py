@@ -108,7 +108,7 @@ def cause(  # one for each option
     for note in found.notes:
         say(note)
     # Write the causes to the run's directory and print the path; if they cannot be written, print the reason.
-    if agent is not None:  # those of all may be there
+    if agent is not None:  # RUN/causes may have the causes of all agents: keep those
         return
     if shown(path) != path:
         say(f"not kept: {shown(path)} is a packed run")

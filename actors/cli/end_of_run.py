@@ -41,16 +41,16 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
         yield from (line(remark, "bold yellow") for remark in summary.remarks)
         yield ""
     yield _status(summary)
-    if summary.resumes:  # before it there were other processes
+    if summary.resumes:  # earlier processes have run the ticks before
         done = counted(summary.wall_activations or 0, "activation")
         yield f"since resume {summary.resumes:,}: {done} in {duration(summary.wall_s)}"
         if summary.ticks_replayed:
             yield f"{counted(summary.ticks_replayed, 'tick')} done again"
     yield ""
-    if details:  # all that was counted, as summary.json has it
+    if details:  # all counts, as in summary.json
         fields = msgspec.json.decode(summary.to_json())
         yield from parts_of({name: value for name, value in fields.items() if value and name not in TOLD})
-    else:  # first what the configuration asks to be measured
+    else:  # the measures of the configuration first
         numbers = {
             name: n for name, n in summary.world.items() if isinstance(n, int | float) and n and name not in TOLD
         }

@@ -35,9 +35,10 @@ def with_address(port: int) -> Callable[[F], F]:
 
 
 def serve_page(site: Site, host: str, port: int, *, opens: bool, then: Callable[[], object] = lambda: None) -> None:
-    """Serve a page until a signal ends it, and tell its address once it is there.
+    """Serve a page until a signal ends it, and print its address once it is ready.
 
-    `then`: called after that.
+    Args:
+        then: called after the address is printed.
     """
     from actors.view.server import serve  # noqa: PLC0415  # it takes long to import, and no other command needs it
 

@@ -110,7 +110,7 @@ def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 def require(packages: Sequence[str], use: str, extra: str = "experiments") -> None:
-    """Refuse to go on without some packages, which an extra of PRISM has; `use` says in words what needs them."""
+    """Raise an error if a package of an extra of PRISM is not installed; `use` says what needs it."""
     if any(find_spec(name) is None for name in packages):
         raise click.ClickException(not_installed(use, extra))
 

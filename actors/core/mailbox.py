@@ -65,10 +65,10 @@ BELLS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Bell]] = WeakKeyDictio
 
 
 class Reader(list["Reader"]):
-    """The reader of a mailbox, as its task waits for it: with what asyncio's tasks need of a future.
+    """The reader of a mailbox, for which its task waits. It has the methods of a future that asyncio's tasks call.
 
-    A future is done once. This is used for each wait, so none is made anew. It is a list of itself, because the
-    iterator of a list hands it to the loop without a call of Python.
+    A future can be used once, and this for every wait, so no wait makes an object. It is a list of itself, because
+    the iterator of a list gives it to the loop without a call of Python.
     """
 
     __slots__ = ("_asyncio_future_blocking", "_bell", "_cancelled", "_loop", "context", "is_waiting", "wake_up")

@@ -56,10 +56,10 @@ class Change(NamedTuple):
 
 
 class Track:
-    """What is kept of the ticks of a future; this one keeps nothing."""
+    """The data that a future keeps of its ticks. This class keeps none."""
 
     latest_start: float = math.inf
-    """The latest tick from which it can be had without the ticks before it."""
+    """The latest tick at which the track can begin without the ticks before it."""
 
     def copy(self) -> Self:
         return self

@@ -179,7 +179,7 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
 async def _asking(
     run: OpenRun, stack: AsyncExitStack, *, ask: bool
 ) -> Callable[[Oracle[Any], Mapping[QuestionName, str]], Substitute]:
-    """Return what makes the oracle of the other future: by the tape, then by the model if it may be asked."""
+    """Return the function that makes the other future's oracle: the tape, then the model if it may be asked."""
     requests = stack.enter_context(requests_of(run))
     taped = run.domain.oracle(requests) if isinstance(requests, TapedModel) else None
     asked = None
@@ -196,7 +196,7 @@ LARGEST = 10
 class _Followed(Track):
     """A future whose ticks are passed on with its simulation."""
 
-    simulation: Simulation  # the one that runs, or ran last
+    simulation: Simulation  # the running one, or the latest
 
     def __init__(self, on_tick: Callable[[Simulation, int, bytes], None], on_begin: OnBegin) -> None:
         self._on_tick, self._on_begin = on_tick, on_begin

@@ -70,7 +70,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
                     others[directory / path.name] = path.read_bytes()
             text = _BASE.sub(f"base: {FILE_NAME}", text)
             text = text.replace(f"{FOLDER}/{folder}/{self.path.name}", target.as_posix())
-            text = text.replace(f"{FOLDER}/{folder}/", "")  # tables stand beside it there
+            text = text.replace(f"{FOLDER}/{folder}/", "")  # in the new directory, tables stand beside the file
         else:
             text = text.replace(f"{FOLDER}/{self.path.name}", target.as_posix())
             others[directory / SCHEMA] = (root / SCHEMA).read_bytes()

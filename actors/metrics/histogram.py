@@ -40,7 +40,7 @@ class Histogram:
         self._total = 0.0
 
     def observe(self, value: float, number: int = 1) -> None:
-        """Count a value, so many times."""
+        """Count a value `number` times."""
         self._counts[bisect_left(self._bounds, value)] += number
         self._total += value * number
 

@@ -136,7 +136,7 @@ def _messages(now: Snapshot) -> Series | None:
     )
     counts = {
         # Every trigger has been answered once, by an update or by a question.
-        "trigger": (now.done.updates + now.done.questions, 0),  # an agent gets the next once it has answered
+        "trigger": (now.done.updates + now.done.questions, 0),  # none is refused: agents get one at a time
         "update": (now.done.updates, refused["engine"]),
         "question": (accepted["oracle"], refused["oracle"]),
         "decided": (accepted["decisions"], refused["decisions"]),

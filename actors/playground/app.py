@@ -58,7 +58,7 @@ FANS: Final = (1, 5, 20, 100)
 SEEDS: Final = 20
 BODY_MAX: Final = 1_000_000
 LOOK_S: Final = 1.0
-"""The time after which it is told again that kernels are compiled."""
+"""Seconds between two lines that say that kernels are being compiled."""
 PINS_MAX, AT_ONCE_MAX = 4, 8
 """The most pins of a page, and the most moves of all pages that are under way."""
 SHOWN_MAX = 16
@@ -193,7 +193,7 @@ class PlaySite(Site):
         return StreamingResponse(self._answer(asked, config, before), media_type="application/x-ndjson")
 
     async def _answer(self, asked: Move, config: Config, before: Config | None) -> AsyncIterator[bytes]:
-        """Yield the lines of the answer to a move. Where it is left, its processes end."""
+        """Yield the lines of the answer to a move. If the reader stops, the processes of the move end."""
         loop, results = asyncio.get_running_loop(), asyncio.Queue[tuple[str, Played | str]]()
         with CancelScope(shield=True):
             pool = await to_thread.run_sync(self._pool, processors())
@@ -298,7 +298,7 @@ class PlaySite(Site):
     def _pool(self, number: int) -> Pool:
         pool = Pool(number, begin_process)
         self._pools.add(pool)
-        if self._is_closed:  # by a command that ended while it began
+        if self._is_closed:  # the command ended meanwhile
             self._end(pool)
         return pool
 
@@ -312,7 +312,7 @@ class PlaySite(Site):
 
 
 def _fan(config: Config, seeds: int, before: Config | None, known: Container[str]) -> Iterator[tuple[str, Config]]:
-    """Yield the runs of other seeds, and those that the run before lacks, because a move has ended its fan."""
+    """Yield the runs of other seeds, and the seeds that the run before lacks because a move ended its fan."""
     for place in range(1, seeds):
         seed = (config.simulation.seed + place) % 2**63
         yield "seed", replace(config, simulation=replace(config.simulation, seed=seed))
@@ -335,7 +335,7 @@ def _submit(pool: Pool, config: Config, directory: Path, **more: bool) -> Future
 
 
 def _result(future: Future[Played | str]) -> Played | str:
-    """Return what came of a run: its numbers, or why it could not be made."""
+    """Return the numbers of a run, or the reason for which it could not be made."""
     try:
         return future.result()
     except (BrokenProcessPool, CancelledError):

@@ -1,6 +1,6 @@
-"""Verification of a run: its files, its seals, and whether they fit each other and the input. It runs no tick.
+"""Verification of a run: its files, its seals, and whether they fit each other and the input.
 
-`actors.runs.recompute` compares the files that only a replay can check.
+`verify_run` runs no tick. `recompute` does the ticks again, and compares the files that only a replay can check.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _WANTED = {"updates": ("agent", "kind"), "questions": (), "posts": OF_POSTS}
 
 
 class Samples(NamedTuple):
-    """The course of a run, at some of its ticks.
+    """Counts of a run, at some of its ticks.
 
     Args:
         ticks: the ticks after whose end the counts hold, ascending.

@@ -129,7 +129,7 @@ def turn(
     if isinstance(row, Transition):  # quicker than to look for a choice, which is rare
         target = row.target
         if row.action is None and target is not None and tick >= agent.entered:
-            agent.follow(target, row.trigger, tick, context)  # the chart's text: no agent keeps its trigger's
+            agent.follow(target, row.trigger, tick, context)  # not `name`: agents share the chart's text
             return Update(tick, trigger.agent, name, before, target, _RULE)
     elif row is not None:
         if ask and (len(row.options) > 1 or name in agent.open_triggers):

@@ -54,7 +54,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     share: Estimate  # 0 to 1
     words: tuple[str, ...]  # the words of the study that count
     examples: tuple[str, ...] = ()  # answers that name it, the shortest first
-    # that no more than `MATTERS` would name it; None if the study has no words of its own, or too few were asked
+    # the p value of: no more than `MATTERS` would name it; None if the study has no words of its own, or too few
+    # were asked
     p: float | None = None
     p_holm: float = 1.0
     knows: bool | None = None

@@ -24,7 +24,7 @@ from prism.distribution import student
 LEVEL: Final = 0.05  # the share of false findings that is accepted over all ways together
 FEWEST: Final = 8  # the fewest people who can show anything
 EXCHANGES: Final = 4000  # the exchanges behind a p value
-WITHIN: Final = 1000  # those of a person's own answers
+WITHIN: Final = 1000  # the exchanges within a person's own answers
 FOLLOWS: Final = 0.01  # the p value up to which answers follow what is seen; above `LEVEL` nothing shows that they do
 SEEN: Final = 30.0  # the fewest answers by which own and other people's differ that can show that answers do not follow
 _ROWS: Final = 500  # exchanges at once
@@ -81,8 +81,8 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     # 0 for another temperature, which turns answers by chance alone
     turned: Estimate = Estimate(value=0.0)
     by_seen: dict[str, tuple[OptionShift, ...]] = {}  # `{group of what was seen: the shifts in it}`
-    p: float | None = None  # that chance makes it; None if too few people were asked
-    p_holm: float = 1.0  # corrected for all tests of the audit together
+    p: float | None = None  # the probability of such a shift by chance; None if too few people were asked
+    p_holm: float = 1.0  # p, corrected for all tests of the audit together
     finding: Finding = "cannot tell"
     missing: dict[str, int] = {}  # `{reason: questions without an answer}`
 
@@ -261,12 +261,12 @@ def _exchanged(values: Floats, people: Ints, seed: int, *, directed: bool = Fals
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """How much more often an option is taken for its place in the list, if places are drawn without a look at it."""
+    """The effect of the first or the last place in a list on the option that stands there."""
 
     place: str  # `first` or `last`
     answers: int
     points: Estimate  # above its usual share
-    p: float | None = None  # that chance makes it; None if too few people were asked
+    p: float | None = None  # the probability of such an effect by chance; None if too few people were asked
     p_holm: float = 1.0
     finding: Finding = "cannot tell"
 
@@ -283,8 +283,8 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 def positions_of(people: Ints, answers: Floats, shown: Sequence[Sequence[int]], seed: int = 0) -> tuple[Position, ...]:
     """Return the effects of the first and the last place.
 
-    What counts is by how much more often than usual an option is taken there, so that it does not matter which options
-    happen to be shown first. The test draws the places anew: each option might have been shown in each of them.
+    The effect is how much more often than usual an option is taken there, so it does not matter which options happen
+    to be shown first. The test draws the places anew, as each option might have been shown in each of them.
 
     Args:
         answers: shape (answers, options): the probabilities of the options.
@@ -316,12 +316,12 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     turned: Estimate  # as of a `Shift`
     # points of probability towards the options that recorded answers to such sights have more often
     follows: Estimate
-    p: float  # that answers do not follow what is seen
+    p: float  # the p value of: answers do not follow what is seen
     moves: bool | None  # False: the prompt fixes the answer. None: too little was asked, or the outcome is unclear
 
 
 def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float = 1.0, seed: int = 0) -> Exchange:
-    """Return what the exchange did.
+    """Return the effect of the exchange.
 
     Answers that follow what is seen turn away from the person's own answers, towards those of the other person, and as
     the study's other answers tell.
@@ -330,7 +330,7 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
         theirs: shape (questions, options): the recorded answer of the person who saw it first.
         leaning: shape (questions, options): how much likelier each option is with what is seen instead, by a model of
             answers to other questions; zeros without one.
-        p_recorded: that recorded answers do not follow what was seen: see `followed`.
+        p_recorded: the p value of: recorded answers do not follow what was seen. See `followed`.
     """
     askings = _stacked(asked)
     beyond = askings - (askings.sum(axis=0) - askings) / (len(askings) - 1)

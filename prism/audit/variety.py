@@ -54,7 +54,7 @@ class Variety(msgspec.Struct, frozen=True, kw_only=True):
     beside_what: str
     ratio: Estimate | None  # of the two intraclass correlations, model over the other
     finding: VarietyFinding
-    p: float | None = None  # that they vary as they should; None if nothing tells
+    p: float | None = None  # the p value of: they vary as they should; None if unknown
     p_holm: float = 1.0
     calibration: Calibration | None = None
 

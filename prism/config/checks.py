@@ -498,6 +498,6 @@ def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iter
         if each.publish is not None:
             posts = each.at(config.simulation.ticks_per_round), each.publish.author
             published[posts] += 1
-            if published[posts] == PUBLISHED_AT_ONCE + 1:  # no draws of its own are left
+            if published[posts] == PUBLISHED_AT_ONCE + 1:  # more posts would share random draws
                 problem = f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick"
                 yield Conflict(f"{INTERVENTIONS}[{index}].publish.author", f"{problem}: take other authors or ticks")

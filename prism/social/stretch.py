@@ -1,4 +1,4 @@
-"""Ticks in one kernel call: of few people many, as Python between two ticks would take longer than the ticks."""
+"""Ticks in one kernel call: many if people are few, as Python between two ticks would take longer than a tick."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def wave_of(people: int, asks: int, options: int) -> Wave:
 
 
 def log_of(updates: int, asks: int, forms: int, ticks: int) -> StretchBuffers:
-    """Return room for so many updates of so many forms, for questions, and for ticks and one that is not done."""
+    """Return room for updates of some forms, for questions, and for ticks with one more that is not done."""
     return StretchBuffers(
         progress=_ints(PROGRESS),
         counts=_ints(forms),

@@ -129,7 +129,7 @@ class Auditing:
         self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
         most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
         self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
-        # And half as many about turns of rules.
+        # Beside the ways, the exchange asks each question once, and turns of rules take half as many calls.
         questions = int((most - self._fixed) / (self._study.calls_each * (len(self.ways) + 1.5)))
         self.questions = min(questions, self._study.recorded)
         if self.questions < FEWEST:
@@ -306,7 +306,7 @@ class Auditing:
             embedded = np.array([1.0 - each.embedded[0] for each in study.askings if each.embedded is not None])
         if self._options.against is None:
             return variety_of(people, acts, embedded, seed=seed)
-        # A real choice acts if it is not the first option of its question, or of any if its question is not known.
+        # A real choice acts if it is not the first option of its question; without a known question, of any question.
         places = {(each.question.agent, each.question.tick): row for row, each in enumerate(study.askings)}
         rows = [places.get(each[:2]) for each in self._real]
         passive = [{*firsts} if row is None else {firsts[row]} for row in rows]
@@ -399,7 +399,7 @@ class _Compared:
         # or wrote texts.
         self._is_alike = run.oracle.sharing.by == "none" and not run.llm.writes
         self._is_alike &= not bool(((shares > 0.0) & (shares < 1.0)).any())
-        # A model of the answers to other questions: what a person answered must not tell where they lean.
+        # The model reads the answers to other questions: an answer must not decide what is expected of itself.
         weights = recorded.weights.copy()
         weights[[*study.sample]] = 0.0
         self._model = fitted(recorded._replace(weights=weights)) if weights.sum() >= FEWEST else None

@@ -58,7 +58,7 @@ class Asking(NamedTuple):
 
 
 class Features:
-    """What a small model of choices reads of a question: what the embedded choice thinks, and what was seen.
+    """The numbers that a small model of choices reads of a question: the embedded choice, and what was seen.
 
     Args:
         conditions: those of the study; each has a constant of its own.

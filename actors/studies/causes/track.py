@@ -40,7 +40,7 @@ class Root(NamedTuple):
 
 
 class MeasureTrack(Track):
-    """The track of a future as far as its measure needs it.
+    """The data of a future that its measure needs.
 
     Args:
         record: the run's, whose tables every future has.

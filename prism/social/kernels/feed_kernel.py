@@ -220,7 +220,7 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
     # 4. Leave out the largest of these, one after the other, until they are as many as a sample has.
     for at in range(low):
         least[at] = hashes[near[at]]
-    bound = _ALL  # no hash is as large: so it is of 2**64 in
+    bound = _ALL  # above every hash, so it leaves none out
     for _ in range(low - most):
         largest = U(0)
         for at in range(low):

@@ -88,12 +88,12 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     people, feeds = t.people, t.counts.feeds
     if tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1:
         return take_online(t, tick, due, codes)
-    # 1. Who has a trigger: most have none, and a branch would often be guessed wrongly.
+    # 1. The people with a trigger, without a branch, which the processor would often guess wrongly.
     planned = count = 0
     for person in range(t.settings.low, t.settings.high):
         due[planned] = person
         planned += t.due[person] == tick
-    # 2. Which trigger it is. Who is silent gets none.
+    # 2. The trigger of each; silent people get none.
     for at in range(planned):
         if at + AHEAD < planned:
             bring(people[due[at + AHEAD]])
@@ -128,7 +128,7 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     """
     t = address_of(tables)
     for at in range(len(agents)):
-        # The posts in view of those who come soon, whose records are here already.
+        # Bring the posts in view of those who come soon; their own records are in the cache already.
         if at + AHEAD < len(agents) and has_view(t, agents[at + AHEAD]):
             bring(t.posts[t.people[agents[at + AHEAD]].current - t.counts.posts[col.BASE]])
         person = agents[at]
