@@ -65,8 +65,8 @@ SECRET_LENGTH_MIN: Final = 8
 Secrets = Mapping[str, frozenset[bytes]]
 """`{environment variable: its value, in each form in which it is looked for}`."""
 _TEXTS = (".yaml", ".json", ".csv", ".md")
-_DAMAGED = (tarfile.TarError, ZlibError, EOFError, ValueError)
-"""The errors of the libraries for a file that is no whole tar file."""
+_DAMAGED = (tarfile.TarError, ZlibError, EOFError, ValueError, RecursionError)
+"""The errors of the libraries for a file that is no whole tar file. Some go one call deeper with each header."""
 
 
 class Written(NamedTuple):
@@ -312,7 +312,13 @@ def _extracted(archive: tarfile.TarFile, out: Path | None) -> tuple[Path, int]:
             place.parent.mkdir(parents=True, exist_ok=True)
             if member.islnk() and member.linkname in names:
                 link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
-            elif inner == member.name or not member.isfile() or (content := archive.extractfile(member)) is None:
+            # A sparse file may be longer than any disk: its holes take no bytes of the pack.
+            elif (
+                inner == member.name
+                or not member.isfile()
+                or member.issparse()
+                or (content := archive.extractfile(member)) is None
+            ):
                 raise ValueError(f"{member.name} is no plain file in {name}")
             else:
                 with content, place.open("xb") as copy:

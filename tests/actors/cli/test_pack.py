@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -214,6 +215,14 @@ def member(name: str, content: bytes = b"", kind: bytes = REGTYPE, to: str = "")
     return found, BytesIO(content)
 
 
+def sparse(name: str, size: int) -> tuple[TarInfo, BytesIO]:
+    """Return a file of one block, and of zeros to its size, which are not in the archive."""
+    found, content = member(name, bytes(512))
+    told = {"major": "0", "minor": "1", "name": name, "size": str(size), "numblocks": "1", "map": "0,512"}
+    found.pax_headers = {f"GNU.sparse.{key}": value for key, value in told.items()}
+    return found, content
+
+
 @pytest.mark.parametrize(
     ("members", "told"),
     [
@@ -230,6 +239,7 @@ def member(name: str, content: bytes = b"", kind: bytes = REGTYPE, to: str = "")
         ([member("feed/a"), member("feed/a")], "File exists"),
         ([member("feed/a"), member("feed/a/b")], "File exists"),
         ([member("feed/a", bytes(80_000_000))], "it unpacks to more than 67,108,864 bytes"),
+        ([sparse("feed/a", 10**12)], "feed/a is no plain file in feed"),
         ([], "it is empty"),
     ],
 )
@@ -247,6 +257,15 @@ def test_a_strangers_archive_is_one_line_and_leaves_nothing(
     assert told in ended.err
     assert ended.err.count("\n") == 1
     assert [path for path in sorted(tmp_path.rglob("*")) if path != tmp_path / "inner"] == before
+
+
+def test_headers_of_headers_are_one_line(prism: Prism) -> None:
+    header = TarInfo("feed/a")
+    header.pax_headers = {"path": "feed/a"}
+    Path("feed.prism").write_bytes(gzip.compress(header.tobuf(tarfile.PAX_FORMAT)[:1024] * 3000))
+    ended = prism("unpack", "feed.prism")
+    assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
+    assert "is damaged, or no file of `prism pack`" in ended.err
 
 
 @catalogue("bit", range(3, 4000, 1201))
