@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import msgspec
+import structlog
 from anyio import current_time
 
 from actors.core.errors import JournalError
@@ -21,6 +22,8 @@ from actors.store.checkpoint_writer import CheckpointWriter
 from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
+
+log = structlog.get_logger(__name__)
 
 TURN_S = 0.0002
 """The switch interval while a checkpoint is copied: less than the time between two pieces."""
@@ -57,15 +60,24 @@ class Checkpointer:
         lasted_s, share, now_s = self._store.statistics.checkpoint_s, self._settings.checkpoint_share, current_time()
         if lasted_s > LONG_S and share and now_s < self._begun_s + lasted_s / share:
             return
+        if self._path is not None and not self._store.is_checkpointing:
+            self._fork(self._path)
         if self._path is None:
             await self.take()
-        elif not self._store.is_checkpointing:
-            self._latest = self._simulation.engine.tick
-            state = self._simulation.state()
-            position = position_of(self._simulation, self._store, state)
-            self._forked = ForkedCheckpoint(position, state, self._path, self._simulation.domain.world.columns)
-            self._store.checkpoint(self._forked)
         self._begun_s = now_s
+
+    def _fork(self, path: Path) -> None:
+        """Let a fork write a checkpoint. If the system has no room for one, this and all others are copied."""
+        state = self._simulation.state()
+        position = position_of(self._simulation, self._store, state)
+        try:
+            self._forked = ForkedCheckpoint(position, state, path, self._simulation.domain.world.columns)
+        except OSError as error:
+            log.warning("no_fork", actor="store", at_tick=position.tick, problem=error.strerror)
+            self._path = None
+            return
+        self._latest = position.tick
+        self._store.checkpoint(self._forked)
 
     async def end(self, *, is_stopped: bool) -> None:
         """Take the last checkpoint. A run that is told to stop has none if that would take too long.

@@ -51,6 +51,9 @@ class ForkedCheckpoint(CheckpointWriter):
     Args:
         path: the directory of the run.
         columns: yields the world's columns.
+
+    Raises:
+        OSError: there is no room for one more process, or for its memory.
     """
 
     def __init__(
@@ -71,9 +74,9 @@ class ForkedCheckpoint(CheckpointWriter):
         code = OTHER_ERROR
         try:
             # 1. It ends with its parent or when it is stuck, and holds none of its parent's locks and sockets.
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() == parent:
                 os.closerange(3, os.sysconf("SC_OPEN_MAX"))
                 gc.disable()  # a collection would touch all objects, and so copy them

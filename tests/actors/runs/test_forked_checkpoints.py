@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -70,6 +71,19 @@ def test_a_fork_that_is_killed_costs_a_checkpoint_and_not_the_run(
     names = [each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name]
     assert names == [f"checkpoint-{SMALL.simulation.length:012d}.bin"]
     assert "checkpoint_lost" in capsys.readouterr().err
+
+
+def test_a_system_without_room_for_a_fork_costs_time_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
+    monkeypatch.setattr(os, "fork", none)
+    run(OFTEN, out=tmp_path / "run", ticks=8)
+    assert [*content(tmp_path / "run")] == ["checkpoint-000000000008.bin", "checkpoint-000000000005.bin"]
+    assert capsys.readouterr().err.count("no_fork") == 1
 
 
 def endless(directory: Path) -> ForkedCheckpoint:
