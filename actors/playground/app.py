@@ -289,7 +289,10 @@ class PlaySite(Site):
 
     def _play(self, config: Config, directory: Path, *, is_kept: bool = False) -> Played | str:
         """Run a configuration in a process of its own, and wait for it."""
-        pool = self._pool(1)
+        try:
+            pool = self._pool(1)
+        except OSError as error:
+            return problem_of(error)
         try:
             return _result(_submit(pool, config, directory, is_kept=is_kept))
         finally:
@@ -326,12 +329,14 @@ def _inputs(config: Config) -> dict[str, Path]:
 
 
 def _submit(pool: Pool, config: Config, directory: Path, **more: bool) -> Future[Played | str]:
+    ended: Future[Played | str] = Future()
     try:
         return pool.submit(play, config, _inputs(config), directory, **more)
     except RuntimeError:  # its processes were ended, by the next move or from outside
-        ended: Future[Played | str] = Future()
         ended.set_result(KILLED)
-        return ended
+    except (OSError, EOFError) as error:  # no process could begin, such as at a limit of the system
+        ended.set_exception(error)
+    return ended
 
 
 def _result(future: Future[Played | str]) -> Played | str:
@@ -340,6 +345,8 @@ def _result(future: Future[Played | str]) -> Played | str:
         return future.result()
     except (BrokenProcessPool, CancelledError):
         return KILLED
+    except Exception as error:  # noqa: BLE001  # whatever it is: a page must not wait for it without end
+        return f"the run has failed: {type(error).__name__}: {problem_of(error)}"
 
 
 def _line(kind: str, **more: Any) -> bytes:

@@ -22,6 +22,7 @@ import actors
 from actors.playground.app import SHOWN_MAX, Move, PlaySite
 from actors.playground.place import begun
 from actors.studies.experiments.plan import make_plan
+from actors.studies.experiments.processes import Pool
 from actors.view.server import Guard
 from prism.config import load_config
 from prism.errors import ConfigError
@@ -160,6 +161,42 @@ def test_a_kept_run_has_the_digest_and_a_kept_experiment_can_be_read(
     assert plan.experiment.question == "How do “as configured” and “hot, one silent” differ?"
     assert [each.config.statechart.file is None for each in plan.cells[::20]] == [True, False]
     assert page.post("experiment", {"pins": [1]}).status_code == 422
+
+
+class Broken(Pool):
+    """Processes of which none begins, or each ends with an error that nobody expects."""
+
+    def __init__(self, error: Exception, *, begins: bool) -> None:
+        self.error, self.begins = error, begins
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:  # type: ignore[override]
+        if not self.begins:
+            raise self.error
+        failed = Future[Any]()
+        failed.set_exception(self.error)
+        return failed
+
+    def stop(self, *, at_once: bool) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("error", "begins"),
+    [(BlockingIOError(11, "Resource unavailable"), False), (EOFError("closed"), False), (ImportError("no map"), True)],
+)
+def test_a_page_does_not_wait_for_a_run_that_cannot_begin_or_fails(
+    error: Exception, begins: bool, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page.site, "_pool", lambda _: Broken(error, begins=begins))
+    (failed,) = page.move({"feed.size": 9})["failed"]
+    assert failed["problem"] == f"the run has failed: {type(error).__name__}: {error}"
+
+
+def test_a_page_says_that_the_system_has_no_room_for_processes(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: int) -> Pool:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(page.site, "_pool", none)
+    assert "Too many open files" in page.post("keep", {"changes": {}}).json()["problem"]
 
 
 def test_two_pages_do_not_disturb_each_other(site: PlaySite) -> None:
