@@ -77,6 +77,7 @@ def _parts(acts: Floats, counts: Floats, times: Floats) -> tuple[Floats, Floats]
     of_people, of_all = (times * acts**2 / counts).sum(axis=-1), (times * acts).sum(axis=-1)
     within = (of_all - of_people) / np.maximum(1.0, total - people)
     usual = (total - (times * counts**2).sum(axis=-1) / total) / np.maximum(1.0, people - 1.0)
+    usual = np.where(people > 1.0, usual, np.inf)  # one person alone does not differ from others
     between = ((of_people - of_all**2 / total) / np.maximum(1.0, people - 1.0) - within) / usual
     return within, np.maximum(0.0, between)
 

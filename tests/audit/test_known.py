@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-from prism.audit import calibration_of, known_of, stems, variety_of
+from prism.audit import Variety, calibration_of, known_of, stems, variety_of
 from prism.audit.oracle import Informant
 from prism.columns import Floats, Ints
 from prism.errors import OracleResponseError
@@ -63,6 +64,14 @@ def test_people_who_differ_as_little_as_a_mean_are_found_and_those_who_differ_ar
         assert found.judged(0.01, 10.0).finding == expected
     assert variety_of(people, alike, None, (people, acts)).beside_what == "real people"
     assert (varied.p or 0.0) > 0.5
+
+
+def test_one_person_differs_from_nobody() -> None:
+    one, alike = np.zeros(8, dtype=np.int64), np.ones(8)
+    for found in (variety_of(one, alike, None), variety_of(one, np.arange(8) % 2.0, alike / 2.0, (one, alike))):
+        assert found.model.between == 0.0
+        assert found.finding == "cannot tell"
+        assert msgspec.json.decode(msgspec.json.encode(found), type=Variety) == found
 
 
 def test_calibration_sets_probabilities_beside_real_choices() -> None:
