@@ -68,7 +68,10 @@ def test_people_who_differ_as_little_as_a_mean_are_found_and_those_who_differ_ar
 
 def test_one_person_differs_from_nobody() -> None:
     one, alike = np.zeros(8, dtype=np.int64), np.ones(8)
-    for found in (variety_of(one, alike, None), variety_of(one, np.arange(8) % 2.0, alike / 2.0, (one, alike))):
+    for found in (
+        variety_of(one, alike, None),
+        variety_of(one, (np.arange(8) % 2).astype(np.float64), alike / 2.0, (one, alike)),
+    ):
         assert found.model.between == 0.0
         assert found.finding == "cannot tell"
         assert msgspec.json.decode(msgspec.json.encode(found), type=Variety) == found

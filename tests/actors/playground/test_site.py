@@ -169,7 +169,7 @@ class Broken(Pool):
     def __init__(self, error: Exception, *, begins: bool) -> None:
         self.error, self.begins = error, begins
 
-    def submit(self, *_: Any, **__: Any) -> Future[Any]:  # type: ignore[override]
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
         if not self.begins:
             raise self.error
         failed = Future[Any]()
