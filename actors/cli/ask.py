@@ -40,7 +40,13 @@ SHOWN_AFTER_S = 2.0
     help="Ask at the end of this round; 0 is the beginning.  [default: as FILE says, or the end of the run]",
 )
 @count_option("--tick", least=0, without=["--at"], metavar="TICK", help="Ask after this many ticks.")
-@option("--agents", metavar="A,...", default="", help="Ask these people: 0-99,120,Ada Novak.  [default: all]")
+@option(
+    "--agents",
+    metavar="A,...",
+    default="",
+    show_default=False,
+    help="Ask these people: 0-99,120,Ada Novak.  [default: all]",
+)
 @count_option("--repeat", most=100, help="Ask each question N times.")
 @option("--to", "form", type=click.Choice(FORMATS), default="csv", help="Format of the table.")
 @option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")

@@ -36,7 +36,13 @@ WIDTH = 100
     metavar="KEY=VALUE",
     help="A setting of another model or host that is asked, too, such as --other llm.model=qwen3:4b. May be repeated.",
 )
-@option("--about", default="", metavar="TEXT", help="What is studied, besides the question of the experiment.")
+@option(
+    "--about",
+    default="",
+    show_default=False,
+    metavar="TEXT",
+    help="What is studied, besides the question of the experiment.",
+)
 @path_option(
     "--against",
     metavar="FILE.csv",

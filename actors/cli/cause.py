@@ -48,6 +48,7 @@ class _Outcome(click.ParamType[str]):
 @option(
     "--by",
     default="",
+    show_default=False,
     callback=_kinds,
     metavar="KIND,...",
     help=f"Undo these alone: {', '.join(KINDS)}.  [default: all that the run's domain has]",

@@ -31,7 +31,13 @@ from prism.no_effect import remarks
     metavar="DIR",
     help="Directory to write, which must be new.  [default: NAME-FORMAT here, where NAME is the run's, or runs-FORMAT]",
 )
-@option("--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]")
+@option(
+    "--tables",
+    metavar="NAME,...",
+    default="",
+    show_default=False,
+    help="The tables to write.  [default: all that the runs have]",
+)
 @option(
     "--sql", metavar="QUERY", help="Answer a SELECT of DuckDB on the tables, instead; with --to, write it as a table."
 )
