@@ -116,7 +116,7 @@ class PostTaken(msgspec.Struct, frozen=True, gc=False):
 
 
 Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken
-"""What took place in a world."""
+"""An event of a world."""
 
 AGENT_COLUMN: Final = column("agent", INTEGER, "the agent's number", key="agents.agent", dtype="<u4")
 _KIND: Final = column("kind", INTEGER, "the number of the row of kinds", key="kinds.kind", dtype="<u4")
@@ -153,7 +153,7 @@ INTERVENTIONS: Final = Table(
     ),
 )
 MADE: Final = ("publish", "reply", "reshare")
-"""What makes a post."""
+"""The acts that make a post."""
 ON_TIES: Final = ("follow", "unfollow", "mute")
 POSTS: Final = Table(
     name="posts",

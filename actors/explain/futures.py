@@ -138,7 +138,7 @@ class Futures(Generic[T]):
     async def start(self, before: int, track: Track) -> tuple[Snapshot, Replay]:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
 
-        What other code has made is done again from the start.
+        A run that other code has made is done again from the start.
         """
         latest = 0 if changed_code(self.run.manifest, self.run.now) else int(min(before, track.latest_start))
         recovered = await to_thread.run_sync(recovered_run, self.run.path, latest)

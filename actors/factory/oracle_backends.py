@@ -48,7 +48,7 @@ class OpenOracle(NamedTuple):
 
     @property
     def dialect(self) -> str:
-        """How the model's server is told a schema; empty without a server."""
+        """The way to tell the model's server a schema; empty without a server."""
         return "" if self.health is None else self.health.dialect
 
 

@@ -137,7 +137,7 @@ class PlaySite(Site):
         self._numbers, self._pools, self._ending = count(1), set[Pool](), Lock()
         self._shown, self._is_closed = deque[Path](), False
         self.compiles, self._since = are_wanted(WORTH_COMPILING) and not is_kept(), monotonic()
-        """Whether the kernels have to be compiled before the first run."""
+        """True if the kernels have to be compiled before the first run."""
         self.opening: Future[Played | str] = Future()
         """The run before any change: it is there when the first page asks."""
         # The server of processes is still making itself ready, and accepts no process before it is.

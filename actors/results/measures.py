@@ -278,7 +278,7 @@ class RunNumbers:
 
     @cached_property
     def _acts(self) -> dict[str, list[int]]:
-        """What each person did so many times."""
+        """`{act: how often each person did it}`."""
         posts, likers = self._posts_and_likers
         by_kind = [posts.authors[posts.kinds == kind] for kind in range(len(MADE))]
         counts = (np.bincount(people, minlength=len(self._people)).tolist() for people in (*by_kind, likers))

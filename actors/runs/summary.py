@@ -109,7 +109,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remarks(self) -> list[str]:
-        """What was not as configured, and what had no effect, a line each."""
+        """The lines on what was not as configured, and on what had no effect."""
         return remarks(msgspec.to_builtins({name: getattr(self, name) for name in ("not_as_configured", "no_effect")}))
 
     @property

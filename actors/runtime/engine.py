@@ -122,7 +122,7 @@ class EngineActor:
         self.shapes = self._recorder.shapes or [table.shape for table in self.tables]
         self._kinds = KindNumbers()
         self._rows = TickRows(self.shapes)
-        """What this tick has committed so far."""
+        """The rows that this tick has committed so far."""
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""

@@ -145,7 +145,7 @@ class ShardedEngine(PartEngine):
         self._own_turned: Turned | None = None
         """The own turns of the next tick; None while all stand between two ticks."""
         self._happened: list[Mapping[str, Sequence[Any]]] = []
-        """What took place in each wave of the tick that was applied last."""
+        """The events of each wave of the tick that was applied last."""
         self._told: Floats | None = None
         """The changes of all agents in the tick that was applied last, which the others do not know yet."""
         self._every = 1

@@ -107,7 +107,7 @@ class Course:
         self._states = States(self.header.agents, () if initial is None else (initial,))
         self._entered = np.zeros(self.header.agents, np.int64)
         self._times, self._move_ticks = np.zeros(0, np.int64), np.zeros(0)
-        """By kind of update, how often it took place; by move, the sum of the ticks in which it took place."""
+        """The number of updates of each kind; for each move the sum of the ticks in which it took place."""
         self._sum, self._summed, self._sums = np.zeros(0, np.int64), 0, list[tuple[Ints, int]]()
         """The sum of `inside` over the ticks of a point, and how many these are; and those of the points before it."""
         self._rows: dict[str, list[TableRows]] = {"posts": [], "likes": [], "feeds": []}

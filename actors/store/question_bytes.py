@@ -20,7 +20,7 @@ _START: Final = b"\x97\x03"
 """An array of seven, with the tag of questions before its fields."""
 _NONE, _FALSE, _FLOAT = 0xC0, 0xC2, 0xCB
 _Width = tuple[int | None, int, int, int]
-"""How msgpack has some numbers: the byte before them, their bytes, the least, and what is above the most."""
+"""A form of numbers in msgpack: the byte before them, their bytes, the least, and what is above the most."""
 _WHOLE: Final[Sequence[_Width]] = (
     *((None, 1, -32, 128), (0xCC, 1, 0, 1 << 8), (0xCD, 2, 0, 1 << 16), (0xCE, 4, 0, 1 << 32), (0xCF, 8, 0, 1 << 63)),
     *((0xD0, 1, -(1 << 7), 0), (0xD1, 2, -(1 << 15), 0), (0xD2, 4, -(1 << 31), 0), (0xD3, 8, -(1 << 63), 0)),

@@ -36,7 +36,7 @@ class States:
         self.of_agents = np.zeros(agents, dtype=np.uint16)
         """The number of each agent's state."""
         self.counts = np.array([agents])
-        """How many agents are in each state; before a first update names a state, all are in the first one."""
+        """The number of agents in each state; before a first update names a state, all are in the first one."""
         self.moves: dict[tuple[int, int], int] = {}
         """`{(state before, state after): the number of the move}`."""
         self._of_kind: list[int] = []  # the move of each kind of update; -1 for none

@@ -75,7 +75,7 @@ _FORMATS: Final = {
 _CODED: Final = b"i"
 _FAILED: Final = ctypes.create_string_buffer(b"its rows cannot be read")
 _held, _numbers = dict[int, Any](), count(1)
-"""What DuckDB has not yet released: Python must keep it till then."""
+"""Objects that DuckDB has not yet released: Python must keep them until then."""
 
 
 def _releaser(kind: type[Structure]) -> Any:

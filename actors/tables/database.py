@@ -57,7 +57,7 @@ _OF_UPDATES: Final[Wanted] = {
     "likes": (AGENT, "post"),
     "effects": (AGENT, "value"),
 }
-"""What is read of updates, and of what they made."""
+"""The columns that are read of updates, and of the posts, likes and effects that they made."""
 _ALONE: Final[dict[str, Any]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,

@@ -58,7 +58,7 @@ class Put(msgspec.Struct, kw_only=True):
 
 
 class AgentPanel:
-    """What is shown about an agent at a tick. Each list has the latest entry last."""
+    """The facts that are shown about an agent at a tick. Each list has the latest entry last."""
 
     def __init__(self, run: ViewedRun, journal: Followed, agent: int, tick: int) -> None:
         if not 0 <= agent < journal.agents:

@@ -45,7 +45,7 @@ def problem_of_drawing(what: str) -> Node | None:
 
 
 class Redrawn:
-    """What was drawn last of some runs or an experiment. Large runs take long, and others do not wait for them."""
+    """The latest drawings of some runs or an experiment. Large runs take long, and others do not wait for them."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -54,7 +54,7 @@ class RunLine(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What stopped it, or why it waits, and what it branched off; empty if there is nothing to say."""
+        """The reason of its end or its wait, and the run that it branched off; empty without any."""
         phase, parent = self.run.phase, self.run.parent
         since = "" if phase is None else f"for {duration(max(0.0, time.time() - phase.since))}"
         reason = (phase.reason if phase is not None else "") or self.run.stopped_by

@@ -1,4 +1,4 @@
-"""What questions are about, in columns: the context of their triggers, a column for each field."""
+"""The contexts of questions, which are those of their triggers, in columns: one for each field."""
 
 from __future__ import annotations
 

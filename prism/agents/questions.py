@@ -59,7 +59,7 @@ class Questions(OnAccess[Question[C]]):
 
     @property
     def columns(self) -> tuple[Values, ...]:
-        """What the questions are about: a column for each field."""
+        """The contexts of the questions: a column for each field."""
         first, end = self._first, self._first + len(self)
         return tuple(each if len(each) == end and not first else part_of(each, first, end) for each in self._columns)
 

@@ -60,7 +60,7 @@ SAME: Final = 0.0005  # the relative difference below which two numbers are said
 
 
 class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
-    """What people call a measure: on an axis or in a table, and in a sentence."""
+    """The names of a measure: on an axis or in a table, and in a sentence."""
 
     subject: str  # the subject of its sentence: `the largest cascade`
     scale: str = ""  # its unit behind its name, as axes and tables have it: `% a year`; empty for a count

@@ -64,7 +64,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replied(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a server has sent, as a gateway passes it on and keeps it.
+    """The reply of a server, as a gateway passes it on and keeps it.
 
     Args:
         body: its text without any secret, or the detail of a failure.

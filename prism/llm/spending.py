@@ -161,7 +161,7 @@ class CallCounters:
     def __init__(self) -> None:
         self.spent = Ledger()
         self.latencies = Latencies()
-        """Of the calls that were answered."""
+        """The latencies of the calls that were answered."""
 
     def count(self, outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
         spent = Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)

@@ -55,7 +55,7 @@ POST_FIELDS: Final = np.dtype(
         ("kind", "i4"),
     ]
 )
-"""What a feed reads of each post that may be shown."""
+"""The fields of a post that feeds read."""
 DETAIL_FIELDS: Final = np.dtype(
     [
         ("parent", "i8"),  # the id of the post above, or NO_POST
@@ -66,7 +66,7 @@ DETAIL_FIELDS: Final = np.dtype(
         ("given", "i4"),  # its number in the file of posts, from 1 on; 0 if neither it nor its root is from one
     ]
 )
-"""What else there is about a post."""
+"""The other fields of a post."""
 CASCADE_FIELDS: Final = np.dtype(
     [
         ("quality", "f8"),
@@ -76,7 +76,7 @@ CASCADE_FIELDS: Final = np.dtype(
         ("touched", "i4"),  # the tick of the latest engagement
     ],
 )
-"""What a feed reads of each cascade."""
+"""The fields of a cascade that feeds read."""
 TREE_FIELDS: Final = np.dtype(
     [
         ("root", "i8"),  # the id of the original
@@ -85,7 +85,7 @@ TREE_FIELDS: Final = np.dtype(
         ("deepest", "i4"),
     ]
 )
-"""What else there is about a cascade."""
+"""The other fields of a cascade."""
 TICKS_MAX: Final = 2**30
 """The most ticks of a run: the sum of a tick and a delay fits into 32 bits."""
 
@@ -113,7 +113,7 @@ VIEW_FIELDS: Final = np.dtype(
         ("followed", "i4"),  # 1 if the author is followed
     ]
 )
-"""What somebody sees of the post in view."""
+"""The fields of a post in view, for the person who sees it."""
 
 EVENT_FIELDS: Final = np.dtype(
     [
@@ -124,7 +124,7 @@ EVENT_FIELDS: Final = np.dtype(
         ("about", "i8"),  # the code of its topics
     ]
 )
-"""What somebody has done, or been shown."""
+"""The fields of an event: an act of a person, or a feed shown to them."""
 
 # The numbers of effects, which are those of pending actions; 0 is none
 LIKE: Final = 1

@@ -1,4 +1,4 @@
-"""What is undone where a budget has no room for everything, and what that tells of all.
+"""A sample of candidates, for a budget that is too small for all, and estimates for all of them.
 
 A candidate is in the sample with a chance in proportion to its weight, and those that weigh most are in for certain.
 
