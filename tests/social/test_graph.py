@@ -195,8 +195,8 @@ def test_other_ids_are_ordered_by_first_appearance() -> None:
         ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
         ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),
         ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
-        ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff"),
-        ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9"),
+        ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff: save it as UTF-8"),
+        ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8"),
     ],
 )
 def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:

@@ -238,7 +238,7 @@ def test_questions_to_a_model_have_their_answers_and_costs_from_the_log(live_tab
     assert all(row["decided_tick"] == row["tick"] + 2 for row in rows if row["answer"] is not None)
 
 
-def test_the_three_formats_are_equal_cell_by_cell(embedded: Path, tables: Read, tmp_path: Path) -> None:
+def test_both_formats_are_equal_cell_by_cell(embedded: Path, tables: Read, tmp_path: Path) -> None:
     for form in READERS:
         done, read = exported(form, tmp_path / form, embedded)
         assert read == tables, form
@@ -251,7 +251,8 @@ def test_neither_blocks_nor_batches_change_a_table(
 ) -> None:
     whole = exported("csv", tmp_path / "whole", changed_run)[1]
     monkeypatch.setattr("actors.store.record.BLOCK_TICKS", 5)
-    monkeypatch.setattr("actors.tables.files.BATCH_ROWS", 7)
+    monkeypatch.setattr("actors.tables.arrow.PART_ROWS", 7)
+    monkeypatch.setattr("actors.tables.made.PART_ROWS", 7)
     assert exported("parquet", tmp_path / "live", live)[1] == live_tables
     assert exported("csv", tmp_path / "changed", changed_run)[1] == whole
     assert len(whole["attribute_changes"]) > 64
