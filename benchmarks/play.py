@@ -51,7 +51,7 @@ def main() -> None:
             value = control.low + control.step * steps
             value = int(value) if control.kind == "whole" else min(value, control.high)
             times.append(asyncio.run(answer_s(site, {control.path: value})))
-            while len(site._pools) > 0:  # noqa: SLF001  # the move before has ended, as it has once somebody has looked
+            while len(site._pools) > 0:  # noqa: SLF001  # wait until the processes of this move have ended
                 sleep(0.001)
     times.sort()
     print(f"{moves} moves of {people:,} people and {rounds} rounds:")
