@@ -100,10 +100,12 @@ class ForkedCheckpoint(CheckpointWriter):
             return False
         try:
             _, status = await to_thread.run_sync(os.waitpid, self._fork, 0, abandon_on_cancel=True)
+            self._status = os.waitstatus_to_exitcode(status) % (OTHER_ERROR + 1)
+        except ChildProcessError:  # whoever began this process lets it ignore the ends of its own
+            self._status = OTHER_ERROR
         except BaseException:
             self.give_up()
             raise
-        self._status = os.waitstatus_to_exitcode(status) % (OTHER_ERROR + 1)
         return True
 
     def write(self, disk: Disk) -> None:

@@ -103,6 +103,20 @@ async def test_a_fork_that_is_stuck_ends_by_itself(tmp_path: Path, monkeypatch: 
     assert not draft.is_whole
 
 
+async def test_a_fork_whose_end_the_system_tells_nobody_costs_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint_fork, "LIMIT_S", 0.05)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        draft = endless(tmp_path)
+        assert await draft.has_more()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    draft.write(RealDisk(tmp_path))
+    assert not draft.is_whole
+
+
 async def test_a_run_that_is_told_to_stop_gives_up_a_fork_that_takes_too_long(tmp_path: Path) -> None:
     draft = endless(tmp_path)
     async with anyio.create_task_group() as tasks:
