@@ -172,9 +172,12 @@ def test_an_input_that_cells_share_is_packed_once(feed: Path, prism: Prism) -> N
 
 def test_a_study_is_unpacked_and_a_cell_behind_a_symbolic_link_is_not_packed(feed: Path, prism: Prism) -> None:
     prism("unpack", "feed.prism", "--out", "study/cells/a")
+    Path("study/audit").mkdir()
+    Path("study/audit/audit.json").write_text("{}", encoding="utf-8")
     assert prism("pack", "study").code == 0
     assert prism("unpack", "study.prism", "--out", "again").code == 0
     assert prism("verify", "again/cells/a").code == 0
+    assert Path("again/audit/audit.json").read_bytes() == b"{}"  # the answers of an audit were paid for
     Path("study/cells/b").symlink_to(Path("again/cells/a").resolve())
     ended = prism("pack", "study", "--out", "leak.prism")
     assert (ended.code, "prism: study/cells/b: is a symbolic link, so it is not packed" in ended.err) == (2, True)
