@@ -92,6 +92,8 @@ class Checkpointer:
                 self._forked.give_up()
             if waiting.cancelled_caught or self._store.statistics.checkpoint_s > within_s:
                 return
+        if self._forked is not None:  # the last one would take the place of a fork that nobody has looked at yet
+            await self._store.checkpointed()
         await self.take()
 
     async def take(self) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
 from actors.store import checkpoint_fork
+from actors.store.batch_writer import Batch, RunWriter
 from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.store.checkpoint_fork import ForkedCheckpoint
 from actors.store.disk import RealDisk
@@ -84,6 +86,27 @@ def test_a_system_without_room_for_a_fork_costs_time_and_not_the_run(
     run(OFTEN, out=tmp_path / "run", ticks=8)
     assert [*content(tmp_path / "run")] == ["checkpoint-000000000008.bin", "checkpoint-000000000005.bin"]
     assert capsys.readouterr().err.count("no_fork") == 1
+
+
+def test_a_fork_is_awaited_before_the_last_checkpoint_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
+    forks, begin, write = list[ForkedCheckpoint](), ForkedCheckpoint.__init__, RunWriter.write
+
+    def begun(self: ForkedCheckpoint, *given: Any) -> None:
+        begin(self, *given)
+        forks.append(self)
+
+    def write_slowly(self: RunWriter, batch: Batch) -> None:
+        time.sleep(0.1)  # so that the store looks for a checkpoint after the run's last tick
+        write(self, batch)
+
+    monkeypatch.setattr(ForkedCheckpoint, "__init__", begun)
+    monkeypatch.setattr(RunWriter, "write", write_slowly)
+    run(OFTEN, out=tmp_path / "run", ticks=6)
+    assert [each._status for each in forks] == [0]
+    assert [*content(tmp_path / "run")] == ["checkpoint-000000000006.bin", "checkpoint-000000000005.bin"]
 
 
 def endless(directory: Path) -> ForkedCheckpoint:
