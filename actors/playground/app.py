@@ -231,7 +231,7 @@ class PlaySite(Site):
                         return
                 elif kind == "answer":
                     answered = True
-                    if run.name != OPENING:
+                    if asked.shows and run.name != OPENING:
                         self._shown.append(run)
                     digest, first = "" if asked.before is None else asked.before.digest, found
                     words = changed_in_words(then.get(found.seed), found, is_same=found.digest == digest)

@@ -144,6 +144,12 @@ def test_files_are_kept_of_the_latest_moves(page: Page) -> None:
         assert monotonic() < until
 
 
+def test_a_run_without_panels_takes_the_place_of_none_that_has_some(page: Page) -> None:
+    before = [*page.site._shown]
+    assert page.move({"feed.size": 40}, shows=False)["answer"]
+    assert [*page.site._shown] == before
+
+
 def test_a_kept_run_has_the_digest_and_a_kept_experiment_can_be_read(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
