@@ -107,11 +107,11 @@ async def open_oracle(
         yield OpenOracle(embedded, _labelled(embedded.description, config), None)
         return
     mode = config.oracle.tape
-    tape = None if mode == "off" else Tape(tape_path(config, directory), mode)
     async with AsyncExitStack() as stack:
         asked = await stack.enter_async_context(aclosing(make_model(config)))
-        if tape is not None and mode != "off":
-            asked = await stack.enter_async_context(aclosing(TapedModel(asked, tape, mode)))
+        if mode != "off":
+            taped = TapedModel(asked, Tape(tape_path(config, directory), mode), mode)
+            asked = await stack.enter_async_context(aclosing(taped))
         health = await _checked(config, asked, on_wait)
         yield OpenOracle(domain.oracle(asked), _labelled(_describe(config, health), config), health)
 

@@ -306,10 +306,13 @@ class TapedModel:
         return health
 
     async def aclose(self) -> None:
-        """Close the model's connections and the tape."""
-        if self.model is not None:
-            await self.model.aclose()
-        await to_thread.run_sync(self._tape.close, limiter=self._thread)
+        """Close the model's connections and the tape, also if the caller is cancelled: a closed tape is one file."""
+        try:
+            if self.model is not None:
+                await self.model.aclose()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self._tape.close, limiter=self._thread)
 
 
 def key_of(request: Request, identity: Identity) -> bytes:

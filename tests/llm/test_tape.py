@@ -319,6 +319,16 @@ async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     await replay.aclose()
 
 
+async def test_the_tape_of_a_cancelled_task_is_closed(path: Path) -> None:
+    async with serving("ollama") as (_, model):
+        taped = TapedModel(model, Tape(path, "record"), "record")
+        await taped.complete(asking())
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await taped.aclose()
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
 async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
     async with serving("ollama", failing(Fault.HANG)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
