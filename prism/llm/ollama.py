@@ -1,7 +1,7 @@
 """A model on an Ollama server, through the `ollama` package.
 
 This module adds what the package lacks: a timeout, error bodies of every form, a check that the answer was finished,
-and no proxy from the environment.
+and no proxy and no key from the environment that the configuration does not name.
 """
 
 from __future__ import annotations
@@ -68,8 +68,11 @@ class OllamaChatClient(ModelClient):
         self._is_offered = False  # systemone, at the check
         self._offers_choice = config.systemone == "auto" and config.method != "json"
         host = config.host if self._gateway is None else self._gateway.base
-        self._client = ollama.AsyncClient(host, follow_redirects=False, **self._options_of_http())
+        options = self._options_of_http()
+        self._client = ollama.AsyncClient(host, follow_redirects=False, **options)
         self._http = self._client._client  # noqa: SLF001  # its `chat` can neither leave a field out nor add one
+        if "authorization" not in map(str.lower, options["headers"]):  # the package has that of $OLLAMA_API_KEY
+            self._http.headers.pop("Authorization", None)
 
     @property
     def identity(self) -> Identity:

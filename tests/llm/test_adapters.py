@@ -219,6 +219,14 @@ async def test_a_short_key_is_removed_where_it_is_a_key_and_stays_in_words(key: 
     assert caught.value.detail == "the key sent as Authorization: Bearer ***; none of the letters is bearer ***"
 
 
+async def test_no_key_is_sent_that_the_configuration_does_not_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", KEY)
+    for config, key in ((LLMConfig(), None), (LLMConfig(api_key_env="OLLAMA_API_KEY"), f"Bearer {KEY}")):
+        client = OllamaChatClient(config)
+        assert client._http.headers.get("Authorization") == key
+        await client.aclose()
+
+
 async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", ADDRESS_IN_USE_BY_NOBODY)
     monkeypatch.setenv("ALL_PROXY", ADDRESS_IN_USE_BY_NOBODY)
