@@ -19,6 +19,7 @@ from actors import resume, run
 from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
+from actors.runs.checkpointing import Checkpointer
 from actors.store import checkpoint_fork
 from actors.store.batch_writer import Batch, RunWriter
 from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
@@ -47,6 +48,13 @@ def content(directory: Path) -> dict[str, Any]:
 def test_a_fork_writes_what_a_copy_would_have_and_a_resume_begins_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    take = Checkpointer.take
+
+    async def take_each(self: Checkpointer) -> None:
+        await take(self)
+        await self._store.checkpointed()  # the next copy would take the place of one that still waits
+
+    monkeypatch.setattr(Checkpointer, "take", take_each)
     made, digest = list[dict[str, Any]](), run(SMALL).digest
     for name, agents in (("forked", 1), ("copied", 1_000_000)):
         monkeypatch.setattr(checkpointing, "FORKED_FROM", agents)
@@ -84,7 +92,8 @@ def test_a_system_without_room_for_a_fork_costs_time_and_not_the_run(
     monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
     monkeypatch.setattr(os, "fork", none)
     run(OFTEN, out=tmp_path / "run", ticks=8)
-    assert [*content(tmp_path / "run")] == ["checkpoint-000000000008.bin", "checkpoint-000000000005.bin"]
+    # A copy that still waits is replaced by the next one, so that of tick 5 may be missing.
+    assert "checkpoint-000000000008.bin" in content(tmp_path / "run")
     assert capsys.readouterr().err.count("no_fork") == 1
 
 
