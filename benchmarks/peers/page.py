@@ -69,7 +69,7 @@ TITLES: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "feed": """The 1,000 people of `configs/friends.yaml`, without a journal; building the people does not count. The
 plain loop does the same with PRISM's charts and oracle, without a runtime. Seconds are of the processor. Measured are
-1,000 rounds, 2 s of the fastest, after a warm-up of 10, in which kernels are loaded, tasks begin and timelines fill.
+1,000 rounds, and 200 of the slow systems, after a warm-up of 10, in which kernels are loaded and timelines fill.
 
 Both models of Mesa were written by hand for speed, without PRISM's code, and run with the garbage collector off. The
 first is the same round: a test checks that its counts are within a few percent of PRISM's. It has no journal, digest,
