@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -98,6 +99,8 @@ def audit(  # one for each option
         auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))
         say(auditing.plan)
         if not yes and calls is None:
+            if not sys.stdin.isatty():
+                raise click.UsageError("nobody can be asked here whether to begin: set --yes, or --calls N")
             click.confirm("Ask now?", default=True, abort=True, err=True)
         found = anyio.run(partial(auditing.audit, say))
         kept = keep_audit(path, found)
@@ -116,7 +119,7 @@ def audit_view(found: Audit) -> Iterator[RenderableType]:
         option, points = ("-", "-") if largest is None else (largest.option, interval(largest.points))
         turned = "-" if each.turned.low is None else interval(each.turned)
         shifts.append((each.what, option, points, turned, f"{each.p_holm:.3f}", each.finding))
-    columns = ("another", "option", f">shift, points{ends}", ">turned beyond chance, points", ">p", "answers")
+    columns = ("another", "option", f">shift, points{ends}", ">turned beyond chance, points", ">p (Holm)", "answers")
     yield table(columns, shifts, "shifts of the answers")
     yield from (f"  {each}" for each in examined(found))
     if found.claims:

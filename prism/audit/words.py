@@ -50,7 +50,8 @@ def findings_of(audit: Audit) -> Iterator[str]:
     if audit.exchange is not None and audit.exchange.moves is False:
         turned = audit.exchange.turned
         if turned.high is not None and turned.high < audit.least:
-            yield "The answers do not follow what is seen: with another person's, they stay as they are."
+            few = f"fewer than {audit.least:g} points of them turn beyond chance"
+            yield f"The answers do not follow what is seen: with another person's, {few}."
         else:
             turns = "they turn no more often than when the same is asked again"
             yield f"Nothing shows that the answers follow what is seen: with another person's, {turns}."
@@ -108,6 +109,9 @@ def paragraph_of(audit: Audit) -> str:
     first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}{likely}, "
     said = [f"{first}a random {audit.sampled:,} were asked again with one thing changed at a time: {ways}"]
     said[0] += f" ({counted(audit.calls, 'call')})."
+    if lost := {each.what: sum(each.missing.values()) for each in audit.shifts if each.missing}:
+        told = ", ".join(f"{count:,} with another {what}" for what, count in lost.items())
+        said.append(f"Some had no answer and are left out: {told}.")
     moved = [each for each in asked if each.finding == "moves"]
     if moved:
         told = "; ".join(f"{shift_in_words(each)} (p {_p(each.p_holm)})" for each in moved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from prism.audit import Audit, Estimate, Exchange, Shift, findings_or_none, paragraph_of
 
@@ -48,9 +49,17 @@ def test_a_sample_that_can_tell_nothing_is_no_good_news() -> None:
     assert "No shift of answers by 10 points or more was found. The sample is too small to exclude one" in partly
 
 
-@pytest.mark.parametrize(("high", "said"), [(4.0, "they stay as they are"), (30.3, "they turn no more often than")])
-def test_answers_stay_as_they_are_only_if_the_interval_says_so(high: float, said: str) -> None:
+@pytest.mark.parametrize(
+    ("high", "said"), [(4.0, "fewer than 10 points of them turn beyond chance"), (30.3, "they turn no more often than")]
+)
+def test_answers_turn_little_only_if_the_interval_says_so(high: float, said: str) -> None:
     turned = Estimate(value=1.0, low=-10.9, high=high)
     exchange = Exchange(questions=31, turned=turned, follows=turned, p=0.6, moves=False)
     (found,) = findings_or_none(audit("holds", exchange=exchange))
     assert said in found
+
+
+def test_the_paragraph_counts_what_had_no_answer() -> None:
+    lossy = replace(shift("holds"), missing={"timeout": 3, "refused": 1})
+    told = paragraph_of(replace(audit(), shifts=(lossy, shift("holds"))))
+    assert "Some had no answer and are left out: 4 with another way that holds." in told

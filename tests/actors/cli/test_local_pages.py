@@ -15,7 +15,7 @@ def test_what_cannot_be_served_is_one_clear_line(prism: Prism) -> None:
             (("view", "none", "--port", "0"), 2, "none: no such run or directory"),
             (("view", ".", "--port", port), 2, in_use),
             (("play", "small.yaml", "--port", port), 2, in_use),
-            (("play", "--tape", "."), 3, "config.yaml: no such file"),
+            (("play", "small.yaml", "--tape", "."), 5, "tape.sqlite: there is no such tape; record it first"),
         ):
             ended = prism(*command)
             line = [each for each in ended.err.splitlines() if not each.startswith("prism: no CONFIG")][-1]
