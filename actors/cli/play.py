@@ -47,11 +47,10 @@ def play(
         from actors.playground.app import PlaySite  # noqa: PLC0415
         from actors.runs.directory import TAPE  # noqa: PLC0415
         from actors.store.manifest import CONFIG  # noqa: PLC0415
-        from prism.llm.tape_file import TapeError  # noqa: PLC0415
+        from prism.llm.tape import Tape  # noqa: PLC0415
 
         if tape is not None:
-            if not (tape / TAPE).is_file():
-                raise TapeError(tape / TAPE, "there is no such tape; record it first")
+            Tape(tape / TAPE, "look").close()  # refuses what is no tape before the page begins
             overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / TAPE}"]
         path = choose_config(tape / CONFIG if tape is not None and config is None else config, "playing with")
         title = run_name(path) if tape is None or config is not None else tape.resolve().name

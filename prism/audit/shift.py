@@ -180,9 +180,11 @@ def shift_of(
         rows = np.array([each == group for each in seen], dtype=np.bool_)
         part = asked._replace(people=asked.people[rows], other=asked.other[rows], same=asked.same[:, rows])
         by_seen[group] = shifts_of(part)
-    turned, p_turned = _turned(asked, seed)
-    if is_random:
-        turned, p_turned = Estimate(value=0.0), 1.0
+    turned, p_turned = Estimate(value=0.0), 1.0
+    if not is_random:
+        excess = _excess(_stacked(asked))
+        turned = over_people(excess[0], asked.people, 100.0)
+        p_turned = _p_of_turned(asked, excess, turned, seed)
     return Shift(
         way=way,
         what=what,
@@ -195,16 +197,19 @@ def shift_of(
     )
 
 
-def _turned(asked: Asked, seed: int) -> tuple[Estimate, float]:
-    """Return the answers that turned beyond chance, in points, and the p value that none did."""
-    excess = _excess(_stacked(asked))
-    own = over_people(excess[0], asked.people, 100.0)
-    if not len(excess[0]):
-        return own, 1.0
+def _p_of_turned(asked: Asked, moved: Floats, turned: Estimate, seed: int) -> float:
+    """Return the p value that no answer turned.
+
+    Args:
+        moved: shape (askings, questions): how far each asking is from the others, if it were the odd one.
+        turned: the answers that turned beyond chance, in points.
+    """
+    if not len(asked.people):
+        return 1.0
     if len(asked.same) > 1:
-        return own, _exchanged(excess[..., None], asked.people, seed, directed=True)
+        return _exchanged(moved[..., None], asked.people, seed, directed=True)
     # Of probabilities nothing is chance, but a few points are no turn; of single answers one asking tells nothing.
-    return own, 1.0 if not asked.is_exact or own.low is None or own.low <= 1.0 else 0.0
+    return 1.0 if not asked.is_exact or turned.low is None or turned.low <= 1.0 else 0.0
 
 
 def _stacked(asked: Asked) -> Floats:
@@ -336,10 +341,10 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
     beyond = askings - (askings.sum(axis=0) - askings) / (len(askings) - 1)
     towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
     along = (beyond * towards).sum(axis=2) / 2.0
-    turned, p_turned = _turned(asked, seed)
-    moved = _excess(askings) + (beyond * theirs).sum(axis=2)
-    if len(asked.same) > 1 and len(asked.people):
-        p_turned = _exchanged(moved[..., None], asked.people, seed, directed=True)
+    excess = _excess(askings)
+    turned = over_people(excess[0], asked.people, 100.0)
+    moved = excess + (beyond * theirs).sum(axis=2)
+    p_turned = _p_of_turned(asked, moved, turned, seed)
     p_along = _exchanged(along[..., None], asked.people, seed, directed=True) if len(asked.people) else 1.0
     p = min(1.0, 3.0 * min(p_turned, p_along, p_recorded))
     # Answers that follow entirely move by twice the distance to the other person's; it must be large enough to be seen.
