@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.console import RenderableType
 from actors.cli.command import command, count_option, flag, option, path_option
 from actors.cli.options import Directory, require, set_option, with_log_options
 from actors.cli.render import show, table
-from actors.cli.trust import TRUST, ask_to_run_code
+from actors.cli.trust import TRUST, ask_to_run_code, can_ask
 from actors.logs.output import say
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
@@ -99,7 +98,7 @@ def audit(  # one for each option
         auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))
         say(auditing.plan)
         if not yes and calls is None:
-            if not sys.stdin.isatty():
+            if not can_ask():
                 raise click.UsageError("nobody can be asked here whether to begin: set --yes, or --calls N")
             click.confirm("Ask now?", default=True, abort=True, err=True)
         found = anyio.run(partial(auditing.audit, say))

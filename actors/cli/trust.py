@@ -53,9 +53,14 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     allow(unknown)
 
 
+def can_ask() -> bool:
+    """Return whether a question would be seen and answered: on a terminal, beside no log lines in JSON."""
+    return not output.is_json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _asks(path: Path, unknown: Sequence[OwnCode]) -> bool:
     """Ask on a terminal, and return whether the answer is yes; False without one."""
-    if output.is_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not can_ask():
         return False
     name = printable(str(path))
     echo(f"{name}: this command runs Python code that you have not run here before:", err=True)

@@ -29,7 +29,7 @@ from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
-from prism.domain import Domain, HasFutures, HasTurns
+from prism.domain import Domain, HasFutures
 from prism.economy.nation import decided_otherwise
 from prism.rng import WORLD, Draw, integer
 from prism.statechart import Answer, Oracle
@@ -122,11 +122,6 @@ class Futures(Generic[T]):
     def may_draw_anew(self) -> bool:
         """True if its futures can be run under other draws, with the same agents and the same past."""
         return isinstance(self.run.domain, HasFutures)
-
-    def prepare(self, number: int) -> None:
-        """Compile or load the kernels if this saves time for so many futures. It blocks."""
-        if isinstance(self.run.domain, HasTurns):
-            self.run.domain.prepare(self.run.domain.size * self.run.length * number)
 
     async def recorded(self) -> Outcome:
         """Return the outcome of the run itself, and compare each of its ticks with the journal."""

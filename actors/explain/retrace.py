@@ -36,7 +36,7 @@ from actors.store.run import Recorded
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
 from prism.divergence import NO_REFERENCE
-from prism.domain import Domain, said_by
+from prism.domain import Domain, HasTurns, said_by
 from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Place
@@ -86,6 +86,11 @@ class OpenRun(Recorded):
         if name in ("", f"Person {agent}"):  # a file of people that gives none
             return f"{self.show.agent} {agent}"
         return name if self.domain_name == "economy" else f"{name} ({self.show.agent} {agent})"
+
+    def prepare(self, futures: int) -> None:
+        """Compile or load the kernels if this saves time for so many futures. It blocks."""
+        if isinstance(self.domain, HasTurns):
+            self.domain.prepare(self.domain.size * self.length * futures)
 
     @property
     def note_nodes(self) -> Iterator[Node]:

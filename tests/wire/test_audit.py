@@ -107,6 +107,8 @@ def test_a_study_that_cannot_be_audited_is_refused_in_one_line(run: Path, comman
     assert ended.code == 2
     assert "calls or more, and --calls 40 leaves it 40" in ended.err
     assert command("audit", "run", "--yes", "--set", "population.size=3").code == 2
+    ended = command("audit", "run")
+    assert (ended.code, "nobody can be asked here" in ended.err) == (2, True), ended.err
     assert command("run", "--set", "simulation.rounds=1", "--out", "plain", "-q").code == 0
     ended = command("audit", "plain", "--yes")
     assert (ended.code, "this run asks no model" in ended.err) == (2, True)

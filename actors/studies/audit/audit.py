@@ -478,7 +478,7 @@ class _Carrying:
             return self._claims
         self._on_progress("the outcome with the choices as recorded")
         futures = len(self._replicates) * (len(shifts) + 4) + self._auditing.draws * (len(shifts) + 1)
-        await anyio.to_thread.run_sync(self._outcomes.prepare, futures)
+        await anyio.to_thread.run_sync(self._auditing.study.run(0).prepare, futures)
         base = [await self._at(each, self._made(self._model)) for each in self._replicates]
         claims = list(self._claims)
         if self._auditing.recorded_values:

@@ -18,7 +18,7 @@ from actors.runtime.simulation import Simulation
 from actors.studies.audit.questions import Features, Study
 from actors.studies.causes.track import track_of
 from prism.audit import ChoiceModel
-from prism.domain import Domain, HasFutures, HasTurns
+from prism.domain import Domain, HasFutures
 from prism.statechart import Judgement, Oracle
 
 MakeOracle = Callable[[Domain, Features], Oracle[Any]]
@@ -95,12 +95,6 @@ class Outcomes:
         self._study, self._measures = study, measures
         self._parts: dict[int, list[Part]] = {}
         self.futures = 0
-
-    def prepare(self, futures: int) -> None:
-        """Compile or load the kernels if this saves time for so many futures. It blocks."""
-        run = self._study.run(0)
-        if isinstance(run.domain, HasTurns):
-            run.domain.prepare(run.domain.size * run.length * futures)
 
     async def of(self, cell: int, draw: int | None, make: MakeOracle) -> dict[str, float]:
         """Return the measures of a run in full with another oracle.

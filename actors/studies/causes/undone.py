@@ -41,7 +41,7 @@ async def outcomes_of(
     by_tick: defaultdict[int, list[int]] = defaultdict(list)
     for place, each in enumerate(wanted):
         by_tick[each.tick].append(place)
-    await to_thread.run_sync(futures.prepare, len(wanted))
+    await to_thread.run_sync(futures.run.prepare, len(wanted))
     async for at in futures.walk(sorted(by_tick)):
         for place in by_tick[at.tick]:
             each, seed = wanted[place], futures.run.config.simulation.seed
