@@ -60,7 +60,7 @@ def export_command(
     --sql may also read the tables of journals, such as journal.updates.
     """
     if form is None and sql is None:
-        raise click.UsageError("Missing option '--to'.")
+        raise click.UsageError(f"expected --to {' or --to '.join(FORMATS)}, or a query in --sql")
     names = [name.strip() for name in tables.split(",") if name.strip()]
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
     latest = [Progress(0, 1)]

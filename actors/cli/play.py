@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import click
+
 from actors.cli.command import command, option
 from actors.cli.local_page import serve_page, with_address
 from actors.cli.options import Directory, choose_config, run_name, with_settings
@@ -46,12 +48,15 @@ def play(
         from actors.factory.config_file import read_config  # noqa: PLC0415
         from actors.playground.app import PlaySite  # noqa: PLC0415
         from actors.runs.directory import TAPE  # noqa: PLC0415
-        from actors.store.manifest import CONFIG  # noqa: PLC0415
+        from actors.store.manifest import CONFIG, MANIFEST  # noqa: PLC0415
         from prism.llm.tape import Tape  # noqa: PLC0415
 
         if tape is not None:
             Tape(tape / TAPE, "look").close()  # refuses what is no tape before the page begins
             overrides = [*overrides, "oracle.tape=replay", f"oracle.tape_path={tape / TAPE}"]
+        if config is not None and (config / MANIFEST).exists():
+            problem = f"{config} is the directory of a run: expected a configuration, such as {config / CONFIG}; with"
+            raise click.UsageError(f"{problem} --tape {config} the recorded answers of its model decide")
         path = choose_config(tape / CONFIG if tape is not None and config is None else config, "playing with")
         title = run_name(path) if tape is None or config is not None else tape.resolve().name
         site = PlaySite(read_config(path, overrides), title, place)

@@ -22,6 +22,7 @@ from actors.explain.path import (
     event_of,
     its_messages,
     nearest,
+    no_turn,
     path_of,
     refuse_ticks,
 )
@@ -63,7 +64,8 @@ async def explain_turns(
     messages = await to_thread.run_sync(its_messages, run, number)
     whole = path_of(messages, run.called)
     if last is None and all(each.tick != first for each in whole):
-        problem = f"{printable(run.called(number))} has no turn in tick {first:,}; {nearest(whole, first)}"
+        instead = nearest(whole, first) if whole else no_turn(run)
+        problem = f"{printable(run.called(number))} has no turn in tick {first:,}; {instead}"
         raise RunDirectoryError(f"{path}: {problem}")
     last = first if last is None else last
     decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(whole)}

@@ -399,6 +399,8 @@ def with_texts(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 def _problem(error: Exception) -> str:
     """Return an error of DuckDB on one line, without the line of the query."""
+    if "Only SELECT statements" in str(error):
+        return "expected a SELECT: the tables of runs can only be read"
     return " ".join(str(error).partition("\n\nLINE")[0].split())
 
 

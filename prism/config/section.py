@@ -132,6 +132,11 @@ def keys_of(section: type[Section]) -> str:
     return ", ".join(field_types(section))
 
 
+def meaning_of(kind: Any) -> str:
+    """Return what a setting of this type means; empty if its declaration does not say."""
+    return next((meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description), "")
+
+
 def no_section(section: type[Section], value: object) -> str:
     """Return the message about a value in the place of a section."""
     if isinstance(value, str) and value.partition(":")[0] in field_types(section):
@@ -167,7 +172,10 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
     outer, _, last = join(section, name).rpartition(".")
     if "." in name and last in field_types(kinds.get(outer, Section)):
         return f"unknown key; a key stands below its section: {name.replace('.', ': {')}: ...{'}' * name.count('.')}"
-    elsewhere = [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
+    # `graph.file` for `graph.path`, whose meaning begins with the word: "file of ties".
+    meant = [key for key, kind in field_types(kinds[section]).items() if meaning_of(kind).startswith(f"{name} ")]
+    elsewhere = [join(section, key) for key in meant]
+    elsewhere = elsewhere or [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
     near = {key: join(section, key) for key in field_types(kinds[section])}
     if "." not in name:  # `sharing_audit` for `sharing.audit`
         near |= {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from actors.explain.tree import COLUMNS, Node, lines
+from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -90,6 +92,20 @@ def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, pr
         assert ended.code == 2, options
         assert problem in ended.err
     assert prism("explain", "nowhere", "--agent", "1").code == 2
+
+
+def test_an_agent_without_turns_leads_to_one_that_has_some(made: Made, prism: Prism) -> None:
+    run = made("--set", "population.activity.mean=0.05", "--ticks", "24")
+    for agent in map(str, range(60)):
+        told = prism("explain", str(run), "--agent", agent).out
+        if ": 0 turns in 24 ticks" in told:
+            assert re.search(r"it has had no turn at all; .* \(person \d+\) has had most: \d+ turns", told)
+            other = re.findall(r"\(person (\d+)\)", told)[-1]
+            assert ": 0 turns" not in prism("explain", str(run), "--agent", other).out.splitlines()[0]
+            refused = prism("explain", str(run), "--agent", agent, "--tick", "3").err
+            assert f"it has had no turn at all; {told.rpartition('at all; ')[2].strip()}" in refused
+            return
+    pytest.fail("everybody had a turn")
 
 
 @HOSTILE

@@ -68,7 +68,7 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
     [
         (["run", "--to", "csv", "--tables", "post"], 2, "post: there is no such table; did you mean posts?"),
         (["run", "--to", "xlsx"], 2, "'xlsx' is not one of 'parquet', 'csv'"),
-        (["run"], 2, "Missing option '--to'"),
+        (["run"], 2, "prism: expected --to parquet or --to csv, or a query in --sql"),
         (["--to", "csv"], 2, "Missing argument 'RUN...'"),
         (
             ["run", "--to", "csv", "--tables", "judgements"],
@@ -117,7 +117,7 @@ def test_a_query_of_ones_own_is_printed_or_written(run: Path, prism: Prism, tmp_
         "SELECT 1 FROM postss": "there is no table postss; did you mean posts?",
         "SELECT pots FROM posts": 'Referenced column "pots" not found',
         "SELECT name::INT FROM agents": "Could not convert string",
-        "DROP TABLE posts": "Only SELECT",
+        "DROP TABLE posts": "expected a SELECT: the tables of runs can only be read",
         "FROM 'http://127.0.0.1:9/x.csv'": "requires the extension httpfs",
     }
     for wrong, problem in wrongs.items():

@@ -68,6 +68,7 @@ TEXTS: dict[str | bytes, str] = {
     gzip.compress(b"feed: {}"): " is packed with gzip; expected a YAML file",
     # Keys
     "population:\n  graph:\n    kinds: x": "3: population.graph.kinds: unknown key; did you mean ...",
+    "population: {graph: {file: x}}": "1: population.graph.file: unknown key; did you mean population.graph.path?",
     "seed: 3": "1: seed: unknown key; did you mean simulation.seed or llm.seed?",
     "population: {graph_degree: 3}": "1: population.graph_degree: unknown key; did you mean population.graph.degree?",
     "population.size: 3": "1: population.size: unknown key; a key stands below its section: population: {size: ...}",
