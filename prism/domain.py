@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from prism.agents.forms import Forms, HasForms
-from prism.agents.questions import Answered, Decisions, QuestionKind, Questions
+from prism.agents.questions import Answered, Decisions, Forms, HasForms, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave

@@ -27,11 +27,11 @@ from actors.store.manifest import read_manifest
 from actors.store.run import read_resolved
 from prism.config import Config, load_config
 from prism.social.no_effect import long_delays
-from prism.statechart import Behaviour, FindingKind, Outline, Statechart, lint, mermaid, outline, rendered, scxml
+from prism.statechart import Behaviour, FindingKind, Outline, Statechart, lint, mermaid, outline, rendered
 from prism.wording import counted
 
 YAML = "yaml"
-SUFFIXES = {".mmd": "mermaid", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
+SUFFIXES = {".mmd": "mermaid", ".svg": "svg", ".yaml": YAML}
 RUN_PATH = PackedOrDirectory()
 
 
@@ -44,7 +44,7 @@ def _svg(chart: Outline) -> str:
     return plain(render(statechart(chart, chart.definition.name), has_title=bool(chart.definition.name)))
 
 
-FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg, "scxml": scxml}
+FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg}
 
 
 @command()
@@ -78,10 +78,10 @@ def chart(  # an argument for each option
 ) -> None:
     """Draw or check the statechart of a configuration or a run.
 
-    The drawing is Mermaid text, an SVG picture, or SCXML, as --format says.
+    The drawing is Mermaid text or an SVG picture, as --format says.
 
     Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
-    standard output, or to FILE, whose extension says the format (.mmd, .svg, .scxml). The format yaml is the
+    standard output, or to FILE, whose extension says the format (.mmd, .svg). The format yaml is the
     chart's own file, to be changed and named in statechart.file.
 
     --lint finds states that nobody can reach or leave, rows that are never taken, values for which no row holds or two

@@ -16,7 +16,7 @@ from actors.factory.input_files import fitting_memory, is_kept, load_population,
 from actors.factory.own_code import OwnCode, allow, locate_code
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.config import Config
-from prism.config.domain_settings import plain_settings, settings_from
+from prism.config.section import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
 from prism.errors import PrismError
 from prism.sharing.settings import archetypes_of, fields_of

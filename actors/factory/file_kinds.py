@@ -15,7 +15,7 @@ from typing import Any, Final
 from actors.core.files import opened, read_descriptor
 from actors.factory.graph_files import HEAD_BYTES, graph_format
 from prism.config import Config
-from prism.config.describe import settings
+from prism.config.config import settings
 from prism.errors import ConfigError, InputError
 from prism.social.people.hours import COLUMNS as HOURS
 from prism.social.people.margins import FIGURES

@@ -13,9 +13,8 @@ from actors.core.messages import Codec
 from actors.factory.own_code import OwnCode, domain_error, find_domain_code, raised
 from prism.checked import field_types
 from prism.config import Config, Section, SimulationConfig
-from prism.config.domain_settings import DOMAIN, NoSettings, settings_from
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.section import is_section, sections_of
+from prism.config.section import DOMAIN, NoSettings, is_section, sections_of, settings_from
 from prism.domain import Domain, InputFiles, World
 from prism.errors import ConfigError, PrismError, SettingError
 from prism.expectations import expectation, found

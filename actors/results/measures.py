@@ -29,7 +29,7 @@ from actors.store.posts import Posts
 from actors.store.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.store.run import read_resolved
 from prism.columns import Ints
-from prism.config.measures import measure_name, unknown_measure
+from prism.config.attributes import measure_name, unknown_measure
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
 from prism.domain import Domain
 from prism.events import MADE

@@ -26,7 +26,7 @@ from actors.store.run import Recorded
 from prism.answers import setting_in_words
 from prism.config import Config
 from prism.config.attributes import Value
-from prism.config.calibrated import NOT_COMPARED
+from prism.config.config import NOT_COMPARED
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent

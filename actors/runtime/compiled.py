@@ -18,8 +18,7 @@ from actors.core.messages import Codec
 from actors.runtime.answers import Activation, Answers, questions_of
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update
-from prism.agents.forms import Forms
-from prism.agents.questions import Answered, Decisions, Questions
+from prism.agents.questions import Answered, Decisions, Forms, Questions
 from prism.agents.waves import Updates, Wave, kind_of
 from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Stretch

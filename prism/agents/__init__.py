@@ -1,8 +1,7 @@
 """Agents, and the turn that every agent takes."""
 
-from prism.agents.agent import Agent
 from prism.agents.econ_llm_agent import EconLLMAgent
-from prism.agents.llm_agent import LLMAgent
+from prism.agents.llm_agent import Agent, LLMAgent
 from prism.agents.social_agent import SocialAgent
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import DECIDED, FALLBACKS, MOVED, STALE, Decision, Question, Source, Trigger, Update, turn

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
-from prism.agents.agent import Agent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, PolicyDecision, SimulationState
 from prism.quoting import quoted
+
+
+class Agent(ABC):
+    """An agent that observes the economy and proposes an action. Its name is the key of its nation in a state."""
+
+    def __init__(self, name: str) -> None:
+        if not name.strip():
+            raise ValueError(f"name: expected a text that is not blank, got {name!r}")
+        self.name = name
+
+    @abstractmethod
+    async def decide_action(self, state: SimulationState) -> Action:
+        """Return the action that the agent proposes, not yet validated."""
+
 
 _log = logging.getLogger(__name__)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from prism.agents.contexts import Contexts
 from prism.agents.turn import Decision, Question, Trigger
+from prism.agents.waves import Kind
 from prism.columns import Ints, OnAccess
 from prism.rows import Values, part_of
 
@@ -94,3 +97,29 @@ class Decisions(OnAccess[Trigger[C]]):
         question = self.questions.made(place)
         decision = Decision(question.options[int(self.chosen[place])], self.source, question.tick)
         return Trigger(self.tick, question.agent, question.trigger, question.context, decision)
+
+
+class HasForms(Protocol):
+    """An owner of kinds of answers."""
+
+    forms: Sequence[Kind]
+    """The kinds of updates so far, by number; those of questions stand for none."""
+
+    asked: Mapping[int, QuestionKind]
+    """The kinds of questions so far, by number."""
+
+
+class Forms:
+    """The kinds of answers so far."""
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = []
+        self.asks = np.zeros(1, dtype=np.int64)
+        """1 for each number that is a question's, else 0; the last place is that of ALONE."""
+
+    def learn(self, turns: HasForms) -> None:
+        """Take over the kinds that are new."""
+        if len(turns.forms) > len(self.kinds):
+            self.kinds += turns.forms[len(self.kinds) :]
+            self.asks = np.zeros(len(self.kinds) + 1, dtype=np.int64)
+            self.asks[[*turns.asked]] = 1

@@ -18,7 +18,7 @@ from prism.social.people.intentions import DEFAULT_INTENTIONS, Intentions
 from prism.social.people.persona import Persona
 from prism.social.posts.post import PostView, drawn_about
 from prism.statechart import AgentState
-from prism.statechart.writing import Written
+from prism.statechart.oracle import Written
 
 NOTHING_WRITTEN: Final = Written()
 ANYBODY: Final = Persona(name="anybody", interests=(), personality="")

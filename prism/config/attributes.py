@@ -1,17 +1,17 @@
-"""The declaration of people's own attributes: names, types, ranges, and where each person's value comes from."""
+"""People's own attributes: their declaration, and the names of measures over them, such as `ei_index_party`."""
 
 from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from prism.config.section import Section, Text, setting
 from prism.errors import SettingError
-from prism.expectations import found, join
+from prism.expectations import found, guess, join
 
 NUMBER_MAX: Final = 10**15
 """The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
@@ -231,3 +231,79 @@ def _hold_as(kind: type[float], declaration: AttributeConfig, name: str) -> None
 def _is_set(value: object) -> bool:
     """Return whether a key of a declaration was given a value."""
     return value is not None and value != ()
+
+
+MEASURES: Final = "population.measures"
+ATTENTION: Final = ("followers", "reshares")
+"""The attention that people get: followers, and reshares of their posts since the run began."""
+NUMBERS: Final = ("float", "int")
+GROUPS: Final = ("text", "bool")
+OF_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ei_index": GROUPS,
+    "modularity": GROUPS,
+    "assortativity": (*GROUPS, *NUMBERS),
+    "bimodality": NUMBERS,
+    "variance": NUMBERS,
+    "correlation": NUMBERS,
+}
+"""`{measure of an attribute: the types that it may have}`."""
+OF_TIES: Final = ("ei_index", "modularity", "assortativity")
+"""The measures of an attribute over ties."""
+FORMS: Final = (*(f"{kind}_ATTRIBUTE" for kind in OF_ATTRIBUTES if kind != "correlation"),)
+_EXPECTED: Final = ", ".join((*FORMS, *(f"correlation_ATTRIBUTE_{each}" for each in ATTENTION)))
+
+
+class MeasureName(NamedTuple):
+    """The parts of a measure's name.
+
+    Args:
+        kind: one of OF_ATTRIBUTES, or `gini`.
+        attribute: the attribute; empty for `gini`.
+        attention: one of ATTENTION; empty if it plays no part.
+    """
+
+    kind: str
+    attribute: str
+    attention: str
+
+
+def measure_name(name: str) -> MeasureName | None:
+    """Return the parts of a measure's name; None for any other text."""
+    if name in [f"gini_{each}" for each in ATTENTION]:
+        return MeasureName("gini", "", name.removeprefix("gini_"))
+    kind = next((each for each in OF_ATTRIBUTES if name.startswith(f"{each}_")), "")
+    rest, attention = name.removeprefix(f"{kind}_"), ""
+    if kind == "correlation":
+        rest, _, attention = rest.rpartition("_")
+    is_whole = kind and rest and (kind != "correlation" or attention in ATTENTION)
+    return MeasureName(kind, rest, attention) if is_whole else None
+
+
+def unknown_measure(name: str, known: Iterable[str], declared: Mapping[str, AttributeConfig] | None = None) -> str:
+    """Return why a run of people has no such measure, and how it gets it; or the known one that was meant.
+
+    Args:
+        known: the measures that it has.
+        declared: the attributes of its people; None if they are not known.
+    """
+    if measure_name(name) is None:
+        return f"no measure {name!r}: {guess(name, known)}"
+    problem = "" if declared is None else measure_problem(name, declared)
+    return problem or f"no measure {name!r}: add it to {MEASURES}"
+
+
+def measure_problem(name: str, declared: Mapping[str, AttributeConfig]) -> str:
+    """Return the reason why people with these attributes cannot have a measure; empty if they can."""
+    measure = measure_name(name)
+    if measure is None:
+        ginis = ", ".join(f"gini_{each}" for each in ATTENTION)
+        return f"no measure {name!r}: expected {ginis}, {_EXPECTED}"
+    if not measure.attribute:
+        return ""
+    if measure.attribute not in declared:
+        known = guess(measure.attribute, list(declared)) if declared else "population.attributes declares none"
+        return f"{name}: no attribute {measure.attribute!r}: {known}"
+    needed, got = OF_ATTRIBUTES[measure.kind], declared[measure.attribute].type
+    if got in needed:
+        return ""
+    return f"{name}: expected an attribute of type {' or '.join(needed)}, got {measure.attribute} of type {got}"

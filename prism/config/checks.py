@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
-from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, WEIGHTS, AttributeConfig
-from prism.config.domain_settings import DOMAIN, places_of
+from prism.config.attributes import (
+    GROUPS,
+    MEASURES,
+    PLACE,
+    POSTS_PLACE,
+    TRAITS,
+    WEIGHTS,
+    AttributeConfig,
+    measure_problem,
+)
 from prism.config.interventions import (
     CHANGEABLE,
     INDICATORS,
@@ -26,9 +34,8 @@ from prism.config.interventions import (
     placed_agents,
 )
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.measures import GROUPS, measure_problem
-from prism.config.measures import PLACE as MEASURES
 from prism.config.model import ColumnsConfig, GraphConfig, InitialConfig, SimulationConfig
+from prism.config.section import DOMAIN, places_of
 from prism.errors import SettingError
 from prism.expectations import guess, join
 from prism.quarter import Period, Quarter

@@ -1,12 +1,17 @@
-"""The configuration of a whole run: its sections, checked together."""
+"""The configuration of a whole run: its sections, checked together, as data, and with what it is calibrated on."""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import PurePath
 from typing import Any
+
+import msgspec
+import yaml
+from msgspec import inspect
 
 from prism.clock import whole_ticks
 from prism.config.checks import find_conflicts
-from prism.config.domain_settings import DOMAIN, plain_settings
 from prism.config.interventions import InterventionConfig
 from prism.config.model import (
     EconomyConfig,
@@ -19,8 +24,11 @@ from prism.config.model import (
     SimulationConfig,
     StatechartConfig,
 )
-from prism.config.section import Section, setting
+from prism.config.section import DOMAIN, Section, is_section, plain_settings, sections_of, setting
+from prism.config.yaml_text import flat
 from prism.errors import together
+from prism.expectations import join, type_text
+from prism.quoting import printable
 
 
 class Config(Section):
@@ -69,3 +77,97 @@ class Config(Section):
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
         return super().taken(name, plain_settings(value) if name == DOMAIN and isinstance(value, Section) else value)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting.
+
+    Args:
+        path: the dotted path, as in `--set`.
+        type: the type and range in words: `int >= 1`, `one of: a, b`, `text or none`.
+        default: the default as YAML on one line.
+        description: the meaning of the setting.
+    """
+
+    path: str
+    type: str
+    default: str
+    description: str
+
+
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Return every setting: a section's own settings first, then those of the sections inside it."""
+    return tuple(
+        _setting(join(path, field.name), field)
+        for path, section in sections_of(Config).items()
+        if path  # what is at the top belongs to a user's domain, which only that domain can describe, or is a list
+        for field in msgspec.structs.fields(section)
+        if not is_section(field.type)
+    )
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a configuration's file, with which an editor completes and checks it."""
+    whole = msgspec.json.schema(Config)
+    for definition in whole["$defs"].values():
+        definition["description"] = definition["description"].partition("\n")[0]
+        for name, kind in definition["properties"].items():
+            if "$ref" in kind:  # an empty section keeps its defaults
+                definition["properties"][name] = {"anyOf": [{"$ref": kind["$ref"]}, {"type": "null"}]}
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **whole}
+
+
+def _setting(path: str, field: msgspec.structs.FieldInfo) -> Setting:
+    kind = inspect.type_info(field.type)
+    about = (kind.extra_json_schema or {}).get("description", "") if isinstance(kind, inspect.Metadata) else ""
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
+    default = text.removesuffix("...\n").strip()
+    return Setting(path=path, type=type_text(kind), default=default, description=about)
+
+
+NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")
+"""The beginnings of settings that do not make another configuration: they change results by chance, or not at all."""
+NAMES_SHOWN = 3
+UNCALIBRATED = "; its coefficients are uncalibrated"
+"""The end of an oracle's description, which the label of a calibrated configuration replaces."""
+
+
+def calibration_label(config: Config) -> str | None:
+    """Return what the settings are calibrated on, and what was changed since, in words; None if they are not."""
+    calibration = config.run.calibration
+    if calibration.data is None:
+        return None
+    holdout = "" if calibration.holdout is None else f", holdout {calibration.holdout:.3g}"
+    if calibration.doubts:
+        holdout += f" (doubtful: {printable(calibration.doubts)})"
+    data = printable(calibration.data)
+    changed = changed_settings(config)
+    if not changed:
+        return f"calibrated on {data}{holdout}"
+    more = f" and {len(changed) - NAMES_SHOWN} more" if len(changed) > NAMES_SHOWN else ""
+    were = "was" if len(changed) == 1 else "were"
+    return f"calibrated on {data}{holdout}, but {', '.join(changed[:NAMES_SHOWN])}{more} {were} changed"
+
+
+def fitted_settings(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of non-default settings that a fit may depend on; None for a key that is gone."""
+    default, found = _fitted(Config()), _fitted(config)
+    return {name: found.get(name) for name in {**default, **found} if default.get(name) != found.get(name)}
+
+
+def changed_settings(config: Config) -> list[str]:
+    """Return the settings that are not those of the fit. A file counts by its name, wherever it is."""
+    fitted, found = _fitted(Config()) | config.run.calibration.settings, _fitted(config)
+    return [name for name in {**fitted, **found} if _named(fitted.get(name)) != _named(found.get(name))]
+
+
+def _named(value: Any) -> Any:
+    return PurePath(value).name if isinstance(value, str) else value
+
+
+def _fitted(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of the settings that a fit may depend on."""
+    return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

@@ -23,9 +23,18 @@ from prism.checked import field_types, plain_classes
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
 from prism.config.checks import find_intervention_conflicts
 from prism.config.config import Config
-from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.section import Section, keys_of, no_section, sections_of, unknown_key
+from prism.config.section import (
+    DOMAIN,
+    Section,
+    keys_of,
+    no_section,
+    placed_below,
+    plain_settings,
+    sections_of,
+    settings_from,
+    unknown_key,
+)
 from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, with_places, without_lines
 from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found, join

@@ -1,4 +1,4 @@
-"""The base class of every group of settings: its checks, and its errors."""
+"""The base class of every group of settings: its checks and its errors, and the settings of a user's own domain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from prism.checked import Checked, field_types
 from prism.errors import SettingError
-from prism.expectations import found, join
+from prism.expectations import expectation, found, join
 
 T = TypeVar("T")
 Text = Annotated[str, Meta(min_length=1)]
@@ -187,3 +187,68 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
     if guesses:
         return f"unknown key; did you mean {' or '.join(guesses)}?"
     return f"unknown key; {section or 'the top'} has: {keys_of(kinds[section])}"
+
+
+DOMAIN = "domain"
+"""The key of these settings in a configuration."""
+
+S = TypeVar("S", bound=Section)
+
+
+class NoSettings(Section):
+    """The settings of a domain without settings."""
+
+
+class Missing(NamedTuple):
+    """A setting without a default that is not set, by its place below `domain`."""
+
+    place: str
+    problem: str
+
+
+def settings_from(kind: type[S], values: Mapping[str, object]) -> S:
+    """Return the settings of a domain as its own type holds them."""
+    if (missing := first_missing(kind, values)) is not None:
+        raise SettingError(kind.__name__, missing.problem, keys=(join(DOMAIN, missing.place),))
+    try:
+        return kind(**values)
+    except SettingError as error:
+        raise placed_below(error) from None
+    except ValueError as error:  # of a check that the domain makes itself
+        raise SettingError(
+            kind.__name__, " ".join(str(error).split()) or type(error).__name__, keys=(DOMAIN,)
+        ) from error
+
+
+def placed_below(error: SettingError) -> SettingError:
+    """Return an error of a domain's settings with their places in the whole configuration."""
+    return SettingError(error.source, error.problem, keys=[join(DOMAIN, key) for key in error.keys])
+
+
+def plain_settings(settings: object) -> Any:
+    """Return settings as plain values, as a file would give them."""
+    return msgspec.to_builtins(settings, enc_hook=_refuse_to_encode)
+
+
+def places_of(values: Mapping[str, object], path: str = DOMAIN) -> Iterator[str]:
+    """Yield the dotted path of every setting below `domain`, and of every mapping in one."""
+    for name, value in values.items():
+        yield join(path, name)
+        if isinstance(value, Mapping):
+            yield from places_of(value, join(path, name))
+
+
+def first_missing(kind: type[Section], values: Mapping[str, object]) -> Missing | None:
+    """Return the first setting that has no default and no value; None if there is none."""
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in values:
+            return Missing(field.name, f"is not set, and has no default: expected {expectation(field.type)}")
+    for name, inner in field_types(kind).items():
+        value = values.get(name)
+        if is_section(inner) and isinstance(value, Mapping) and (missing := first_missing(inner, value)) is not None:
+            return Missing(join(name, missing.place), missing.problem)
+    return None
+
+
+def _refuse_to_encode(value: object) -> Any:
+    raise TypeError(f"expected a value that YAML has, got {type(value).__name__}")

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from prism.config.describe import settings
+from prism.config.config import settings
 from prism.config.load import given_setting
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, guess

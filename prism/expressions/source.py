@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol, cast, get_args
 
 from prism.errors import ExpressionError
 from prism.expressions import tree
-from prism.expressions.fields import Field, guesses
+from prism.expressions.tree import Field, guesses
 from prism.kernels import kernel
 
 EXP_MAX: Final = 709.0

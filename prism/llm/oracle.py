@@ -24,11 +24,21 @@ from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_
 from prism.llm.spending import CallCounters, OracleStatistics, Outcome
 from prism.llm.tape import RecordedFallback, TapedModel
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import ATTEMPT, Answer, Asker, Judgement, Oracle, described, options_schema
+from prism.statechart.oracle import (
+    ATTEMPT,
+    Answer,
+    Asker,
+    Judgement,
+    Oracle,
+    described,
+    options_schema,
+    parse_written,
+    writing_form,
+    writing_schema,
+)
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 from prism.statechart.transitions import labels_of
-from prism.statechart.writing import parse_written, writing_form, writing_schema
 
 T = TypeVar("T")
 

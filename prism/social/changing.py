@@ -20,7 +20,7 @@ from prism.config.attributes import AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.expressions import Expression, Field, compiled
-from prism.expressions.fields import reads_view
+from prism.expressions.tree import reads_view
 from prism.rng import Draw
 from prism.rows import Heap, Values
 from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view

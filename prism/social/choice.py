@@ -33,7 +33,7 @@ from prism.agents.turn import Question
 from prism.columns import Floats, Ints
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
-from prism.config.calibrated import UNCALIBRATED
+from prism.config.config import UNCALIBRATED
 from prism.kernel_rng import keys_of
 from prism.kernels import handed_over
 from prism.rng import Draw, mapped, pick

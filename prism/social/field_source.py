@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from prism.config.attributes import Value
 from prism.config.model import RelevanceConfig
 from prism.expressions import Expression, Field
-from prism.expressions.fields import reads_view
 from prism.expressions.source import Naming, source
+from prism.expressions.tree import reads_view
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
 from prism.social.people.people import People

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Floats, Ints, places_in_lists
-from prism.config.measures import MeasureName, measure_name
+from prism.config.attributes import MeasureName, measure_name
 from prism.social.tables import Lists
 
 ROUNDING: Final = 1e-12

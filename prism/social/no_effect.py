@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from prism.config import Config
+from prism.config.attributes import MEASURES, OF_TIES, measure_name
 from prism.config.attributes import PLACE as ATTRIBUTES
-from prism.config.measures import OF_TIES, measure_name
-from prism.config.measures import PLACE as MEASURES
 from prism.expressions import expression_of
 from prism.llm.prompt import PERSONAS, template_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions

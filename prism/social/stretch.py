@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from prism.agents.forms import Forms
-from prism.agents.questions import QuestionKind, Questions
+from prism.agents.questions import Forms, QuestionKind, Questions
 from prism.agents.waves import Kind
 from prism.columns import Ints, begins_run
 from prism.domain import Stretch

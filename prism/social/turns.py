@@ -9,15 +9,14 @@ from typing import Any, Final
 import numpy as np
 
 from prism import kernels
-from prism.agents.forms import Forms
-from prism.agents.questions import Answered, Decisions, QuestionKind, Questions
+from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
 from prism.agents.turn import Decision, Source
 from prism.agents.waves import Kind, Wave
 from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
 from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Stretch, Turns
-from prism.expressions.fields import reads_view
+from prism.expressions.tree import reads_view
 from prism.rng import Draw
 from prism.social import tables as col
 from prism.social.choice import ChoiceOracle

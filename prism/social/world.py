@@ -52,7 +52,7 @@ from prism.distribution import size_totals
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
-from prism.expressions.fields import reads_draw, reads_view
+from prism.expressions.tree import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
 from prism.social import tables as col
@@ -77,7 +77,7 @@ from prism.social.view_words import PackedTexts
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
-from prism.statechart.outcomes import question_kinds
+from prism.statechart.statechart import question_kinds
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""

@@ -5,7 +5,6 @@ from prism.statechart.chart_file import read_chart
 from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, StateDefinition
 from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
-from prism.statechart.mermaid import mermaid
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
@@ -20,12 +19,16 @@ from prism.statechart.oracle import (
     options_schema,
     parse_oracle_response,
 )
-from prism.statechart.outcomes import ENABLED, RowOutcome, outcomes, question_kinds
-from prism.statechart.outline import Activity, Outline, outline
-from prism.statechart.queries import agents_in_state, state_distribution
-from prism.statechart.scxml import scxml
-from prism.statechart.statechart import Statechart, Stateful
-from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive
+from prism.statechart.outline import Activity, Outline, mermaid, outline
+from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, Stateful, outcomes, question_kinds
+from prism.statechart.states import (
+    PASSIVITY,
+    STATE_DESCRIPTIONS,
+    AgentState,
+    agents_in_state,
+    most_passive,
+    state_distribution,
+)
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
 
 __all__ = [
@@ -75,6 +78,5 @@ __all__ = [
     "question_kinds",
     "read_chart",
     "rendered",
-    "scxml",
     "state_distribution",
 ]

@@ -80,9 +80,6 @@ class SetDefinition(msgspec.Struct, frozen=True, kw_only=True):
     when: str = ""
     line: int = 0
 
-    def __str__(self) -> str:
-        return f"{self.name} = {self.to}{f' if {self.when}' if self.when else ''}"
-
 
 class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A row as its author writes it.

@@ -2,6 +2,7 @@
 
 Text from posts and profiles is data. It enters a prompt as one JSON string on one line, so it can neither close its
 quotes nor start a line that looks like an option, and an answer counts only if it names one of the options.
+A text that a model writes with its choice is data, too: one line of bounded length, which later prompts quote.
 """
 
 from __future__ import annotations
@@ -457,3 +458,63 @@ def parse_oracle_response(response_text: str, options: Sequence[S], key: str = N
     if len(meant) != 1:  # two options may differ in case alone
         raise OracleResponseError(response_text, options, f"no such option as {named[:40]!r}")
     return meant[0]
+
+
+TEXT_CHARS: Final = 280
+REASON_CHARS: Final = 200
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The text and the reason that a model wrote with its choice."""
+
+    text: str = ""
+    reason: str = ""
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text on one line, without characters that nobody sees, and cut to `most` characters."""
+    line = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return line[:most].strip()
+
+
+def writing_form(writers: Sequence[StrEnum], key: str) -> str:
+    """Return the part of a prompt about the form of an answer with a text; `key` is where it names an option."""
+    names = " or ".join(f"{option.value!r}" for option in writers)
+    return f"""{{"{key}": "<one of these>", "text": "<what you write>", "reason": "<why you do this>"}}
+
+The text is for {names} only: what you write, on one line of at most {TEXT_CHARS} characters. Otherwise it is empty.
+The reason is one line of at most {REASON_CHARS} characters."""
+
+
+def writing_schema(options: Sequence[StrEnum], key: str) -> dict[str, Any]:
+    """Return the JSON schema of an answer with a text.
+
+    The lengths are not in it: servers that turn a schema into a grammar unroll them character by character.
+    """
+    text = {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {
+            key: {"type": "string", "enum": [option.value for option in options]},
+            "text": text,
+            "reason": text,
+        },
+        "required": [key, "text", "reason"],
+        "additionalProperties": False,
+    }
+
+
+def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S], key: str) -> tuple[S, Written]:
+    """Return the option that a response names, and what is written in it. A text of another option is left out.
+
+    Raises:
+        OracleResponseError: the response names no option. A response whose text is missing or no text has an empty one.
+    """
+    state = parse_oracle_response(response_text, options, key)
+    said = json.loads(response_text)
+    text = _line(said.get("text"), TEXT_CHARS) if state in writers else ""
+    return state, Written(text=text, reason=_line(said.get("reason"), REASON_CHARS))
+
+
+def _line(value: object, most: int) -> str:
+    return one_line(value, most) if isinstance(value, str) else ""

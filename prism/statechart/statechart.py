@@ -2,7 +2,7 @@
 
 Four operations use one ordered list of rows. `candidates` lists the rows that are possible, `fire` takes the first of
 them, `select` says whether the choice is ambiguous, and `commit` carries out a selected row. None of them waits or asks
-an oracle.
+an oracle. `outcomes` says of each row why it is enabled or not.
 
 Semantics, decided in docs/decisions/001-ambiguity.md: a guard that raises is false (SCXML 5.9.1), document order is
 priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.3.9.3) that `select` reports.
@@ -12,14 +12,94 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from prism.errors import StatechartError
 from prism.quoting import shown
-from prism.statechart.calls import GuardErrors, ask_guard, mark_of, take, told
 from prism.statechart.rows import Rows, rows_of
 from prism.statechart.states import S
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition, is_work_left
+
+
+class GuardErrors(msgspec.Struct):
+    """The count of errors that one row's guard raised, and the first of them."""
+
+    row: Transition[Any]
+    count: int
+    first: str
+
+
+class _Mark(msgspec.Struct):
+    """The mark of the row whose guard or action runs, for a plain object: an agent has it as `running`."""
+
+    running: Transition[Any] | None = None
+
+
+def mark_of(agent: Any) -> Any:
+    """Return the object whose `running` says which row's guard or action runs: the agent itself, if it is one."""
+    return agent if hasattr(agent, "enter") else _Mark()
+
+
+def ask_guard(row: Transition[Any], agent: Any, context: Any, mark: Any) -> bool | str:
+    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard.
+
+    Raises:
+        StatechartError: the guard returned work for later.
+    """
+    # The mark is put back, because a guard may ask what its own agent could do.
+    before, mark.running = mark.running, row
+    try:
+        result: object = row.guard(agent, context)  # type: ignore[misc]  # only rows with a guard are asked
+        if result is True or result is False:
+            return result
+        if is_work_left(result):
+            raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
+        return NEEDS_ORACLE if isinstance(result, str) and result == NEEDS_ORACLE else bool(result)
+    finally:
+        mark.running = before
+
+
+def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark: Any) -> None:
+    """Run the row's action, if it has one, and let the agent enter the target. An error leaves it where it was.
+
+    Raises:
+        StatechartError: a guard or an action of the agent is running, or the action is not a plain one.
+    """
+    if row.action is not None:
+        if mark.running is not None:
+            raise StatechartError(f"{mark.running.name}: its guard or action must not run {row.name} on its own agent")
+        mark.running = row
+        try:
+            result: object = row.action(agent, context)
+        finally:
+            mark.running = None
+        # A coroutine would never run, and a state that the action writes itself would have no record.
+        if result is not None and is_work_left(result):
+            raise StatechartError(
+                f"{row.name}: the action returned work for later, which nobody does; got {shown(result)}"
+            )
+        if agent.state != row.source:
+            raise StatechartError(
+                f"{row.name}: the action moved the agent to {agent.state!r}; only the row may move it"
+            )
+    if mark is agent:
+        agent.enter(row.target, row.trigger, tick, context)
+        return
+    agent.state = row.target
+    if hasattr(agent, "ticks_in_state"):
+        agent.ticks_in_state = 0
+
+
+def told(error: Exception) -> str:
+    """Return an error in one line, even if it cannot make its own text."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  # an error of a guard is counted, whatever else is wrong with it
+        text = "it has no message"
+    return f"{type(error).__name__}: {text}"
+
 
 T = TypeVar("T")
 
@@ -236,3 +316,56 @@ def _checked_states(states: tuple[S, ...], initial: S) -> frozenset[S]:
         known = ", ".join(sorted(states)) or "none"
         raise StatechartError(f"initial state {initial!r} is not among the chart's states: {known}")
     return frozenset(states)
+
+
+Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]
+"""The outcome of one row: the guard's result; `raised`, which counts as false; `else`, of a row without a guard
+that is taken because no other is enabled, and `not_needed` if one is; `not_asked`, because a row of an inner state is
+enabled."""
+
+ENABLED: Final = frozenset({"true", "needs_oracle", "else"})
+
+
+class RowOutcome(msgspec.Struct, Generic[S], frozen=True):
+    """The outcome of one row for one agent and context, with the error of a guard that raised, in one line."""
+
+    row: Transition[S]
+    outcome: Outcome
+    error: str = ""
+
+
+def outcomes(chart: Statechart[S], agent: Movable[S], trigger: str, context: Any = None) -> tuple[RowOutcome[S], ...]:
+    """Return the outcome of each row, in order, as `select` finds it. It counts no error of a guard."""
+    rows = chart.rows(agent.state, trigger)
+    if rows is None:
+        return ()
+    found: list[RowOutcome[S]] = []
+    level: int | None = None  # that of the first enabled row: rows of states further out are then not asked
+    mark = mark_of(agent)
+    for group in rows.guarded:
+        outcome: Outcome
+        error = ""
+        if level is not None and group[0].level > level:
+            outcome = "not_asked"
+        else:
+            try:
+                result = ask_guard(group[0], agent, context, mark)
+                outcome = "needs_oracle" if result == NEEDS_ORACLE else "true" if result else "false"
+            except Exception as raised:  # noqa: BLE001  # as in a turn, any error of a guard means "not enabled"
+                outcome, error = "raised", told(raised)
+        if level is None and outcome in ENABLED:
+            level = group[0].level
+        found += [RowOutcome(row, outcome, error) for row in group]
+    if rows.otherwise is not None:
+        found.append(RowOutcome(rows.otherwise, "else" if level is None else "not_needed"))
+    return tuple(found)
+
+
+def question_kinds(chart: Statechart[S]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return `{(state, trigger): options}` of the questions that rows meant for the oracle ask."""
+    found = {}
+    for state in chart.states:
+        for trigger in chart.valid_triggers(state):
+            if (rows := chart.rows(state, trigger)) is not None and (options := rows.question_options()):
+                found[state.value, trigger] = tuple(option.value for option in options)
+    return found

@@ -13,7 +13,7 @@ from prism.expressions.tree import ValueKind
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw, uniform
 from prism.social.vocabulary import social_vocabulary
-from prism.statechart.writing import TEXT_CHARS, one_line
+from prism.statechart.oracle import TEXT_CHARS, one_line
 from prism.survey.questionnaire import Item, Questionnaire
 
 _DRAWS = ("draw.uniform", "draw.normal")

@@ -17,8 +17,7 @@ from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Mes
 from prism.llm.tape import TapeMissError
 from prism.quoting import quoted
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import UNTRUSTED, Answer, memory_lines, options_schema, person_lines
-from prism.statechart.writing import TEXT_CHARS, one_line
+from prism.statechart.oracle import TEXT_CHARS, UNTRUSTED, Answer, memory_lines, one_line, options_schema, person_lines
 from prism.survey.questionnaire import Item
 
 KEY = "answer"  # the key under which a model answers

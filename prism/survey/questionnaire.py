@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from prism.config.yaml_text import read_as
 from prism.errors import ConfigError, SettingError
-from prism.statechart.writing import one_line
+from prism.statechart.oracle import one_line
 
 ITEMS_MAX: Final = 200  # the most questions of a file
 OPTIONS_MAX: Final = 50

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from prism.config import settings
-from prism.config.describe import schema
+from prism.config.config import schema
 from tests.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "settings.md"

@@ -18,7 +18,7 @@ from prism.columns import Columns
 from prism.config import IntentionsConfig, RelevanceConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
 from prism.statechart import AgentState
-from prism.statechart.writing import Written
+from prism.statechart.oracle import Written
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run
 from tests.social.people import person, persona, view

@@ -13,11 +13,10 @@ from prism.economy.chart import ECONOMY_CHART
 from prism.palette import PEOPLE, state_styles
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
 from prism.social.vocabulary import social_vocabulary
-from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart, scxml
+from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart
 from tests.catalogue import catalogue
 from tests.statechart.test_flatten import vocabulary
 
-SCXML = "{http://www.w3.org/2005/07/scxml}"
 SVG = "{http://www.w3.org/2000/svg}"
 SOCIAL = outline(SOCIAL_BEHAVIOUR)
 STATES = [path[-1].name for path in social_definition().walk()]
@@ -81,27 +80,10 @@ def texts_of(picture: str) -> list[str]:
     return [" ".join(each.itertext()) for each in ET.fromstring(picture).iter(f"{SVG}text")]
 
 
-def test_scxml_has_every_state_and_every_row_in_its_place() -> None:
-    root = ET.fromstring(scxml(SOCIAL))
-    assert [element.get("id") for element in root.iter(f"{SCXML}state")] == STATES
-    rows = [row for path in social_definition().walk() for row in path[-1].rows]
-    drawn = root.iter(f"{SCXML}transition")
-    found = [(element.get("event"), element.get("target"), element.get("cond", "")) for element in drawn]
-    assert sorted(found) == sorted((row.trigger, row.target, row.when) for row in rows)
-    engaging = next(element for element in root.iter(f"{SCXML}state") if element.get("id") == "engaging")
-    assert [inner.get("id") for inner in engaging.findall(f"{SCXML}state")] == [
-        "engaging_like",
-        "engaging_reply",
-        "engaging_reshare",
-    ]
-
-
 def test_drawings_show_what_rows_set_and_do() -> None:
     chart = read_chart(CHANGES, "chart.yaml")
     declared = {"opinion": AttributeConfig(type="float", min=-1, max=1), "seen": AttributeConfig(type="int", default=0)}
     drawn = outline(social_behaviour(chart, social_vocabulary(declared)))
-    row = next(each for each in ET.fromstring(scxml(drawn)).iter(f"{SCXML}transition") if each.get("data-set"))
-    assert row.get("data-set") == "opinion = author.opinion if post.followed; seen = agent.seen + 1"
     assert "set opinion, set seen" in mermaid(drawn)
     assert "then unfollow" in mermaid(drawn)
     assert "mute" in mermaid(drawn)
@@ -162,7 +144,7 @@ def test_a_run_is_drawn_on_its_chart(draw: object) -> None:
         assert part in text
 
 
-@catalogue("draw", [mermaid, svg, scxml])
+@catalogue("draw", [mermaid, svg])
 def test_a_chart_made_in_python_is_drawn_too(draw: object) -> None:
     assert callable(draw)
     text = draw(outline(ECONOMY_CHART))
@@ -173,8 +155,5 @@ def test_a_chart_made_in_python_is_drawn_too(draw: object) -> None:
 def test_texts_cannot_break_out_of_a_drawing() -> None:
     chart = outline(flatten(read_chart(STRANGE, "strange.yaml"), vocabulary()))
     assert any('A <chart> & "more"' in text for text in texts_of(svg(chart)))
-    root = ET.fromstring(scxml(chart))
-    assert root.get("name") == 'A <chart> & "more"'
-    assert next(root.iter(f"{SCXML}state")).get("data-description") == 'x < y & "z"'
     assert "the oracle chooses the target" in svg(chart)
     assert "<<choice>>" in mermaid(chart)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
 from prism.statechart import AgentState
-from prism.statechart.writing import REASON_CHARS, TEXT_CHARS, Written, one_line, parse_written, writing_schema
+from prism.statechart.oracle import REASON_CHARS, TEXT_CHARS, Written, one_line, parse_written, writing_schema
 from tests.catalogue import catalogue
 
 SCROLLING, COMPOSING = AgentState.SCROLLING, AgentState.COMPOSING

@@ -41,7 +41,7 @@ from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
 from actors.store.rounds import ROUNDS
 from prism.config import Config, PopulationConfig
-from prism.config.measures import measure_name, unknown_measure
+from prism.config.attributes import measure_name, unknown_measure
 from prism.errors import PrismError, SettingError
 from prism.expectations import guess
 

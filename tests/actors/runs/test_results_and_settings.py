@@ -10,7 +10,7 @@ import pytest
 from actors import run
 from actors.results.result import RunResult
 from prism.config import Config, load_config
-from prism.config.describe import settings
+from prism.config.config import settings
 from tests.plain import plain_text
 
 SMALL: Final[dict[str, object]] = {

@@ -1,4 +1,4 @@
-"""The answers of a language model in the economy, and the record of its reasoning.
+"""The words between a nation, a validator and an engine: answers of a model, actions, and the state of an economy.
 
 Every bound is checked at construction and at decoding, so any value of these types can be trusted.
 The bounds on the length of a text are not in the JSON schema: servers that turn a schema into a grammar unroll them
@@ -10,12 +10,14 @@ read the schemas and a tape's keys are made from them, so a changed word makes e
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from prism.checked import Checked
 from prism.quoting import quoted
@@ -171,3 +173,132 @@ def _check_reasoning(text: str) -> None:
 
 def _shown(text: str) -> str:
     return f"{text[:40]!r} ({len(text)} characters)"
+
+
+_ECONOMIC: Final = re.compile(
+    r"\b(?:rates?|interest|monetary|fiscal|econom\w*|inflation\w*|disinflation\w*|deflation\w*|gdp|growth|recession\w*"
+    r"|tax\w*|budget\w*|deficits?|surplus\w*|debts?|bonds?|spending|expenditures?|subsid\w+|stimul\w+|austerity"
+    r"|trad(?:e|ing)|tariffs?|exports?|imports?|sanctions?|quotas?|customs|currenc\w+|exchange|devalu\w+"
+    r"|bank\w*|credit|lend\w*|loans?|borrow\w*|liquidity|reserves?|quantitative|money|financ\w+|capital|invest\w*"
+    r"|employment|unemployment|unemployed|jobs?|labou?r|wages?|pensions?|welfare|prices?|demand|consumption|savings?"
+    r"|industr\w+|manufactur\w+|production|productiv\w+|infrastructure|market\w*|privati[sz]\w+|nationali[sz]\w+"
+    r"|business\w*)\b",
+    re.IGNORECASE,
+)
+
+
+class Action(Checked, frozen=True, kw_only=True):
+    """An action of an agent. It is free text, not one of a list.
+
+    Args:
+        reasoning_chain_id: the `chain_id` of the reasoning behind it; empty if there is none.
+        validated: whether a validator found it valid; an action with False changes nothing.
+
+    Raises:
+        ValueError: as of `Checked`, or `validated` is True and the result says that the action is not valid.
+    """
+
+    agent_name: str
+    action_string: str
+    policy_decision: PolicyDecision | None = None
+    reasoning_chain_id: str = ""
+    validated: bool = False
+    validation_result: ValidationResult | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.validated and self.validation_result is not None and not self.validation_result.is_valid:
+            raise self.refused("validated", "expected false: validation_result says that the action is not valid")
+
+    @classmethod
+    def proposed(cls, agent_name: str, decision: PolicyDecision, chain: LLMReasoningChain) -> Action:
+        return cls(
+            agent_name=agent_name,
+            action_string=decision.action,
+            policy_decision=decision,
+            reasoning_chain_id=chain.chain_id,
+        )
+
+    def marked(self, result: ValidationResult) -> Action:
+        return msgspec.structs.replace(self, validated=result.is_valid, validation_result=result)
+
+
+def is_economic(text: str) -> bool:
+    """Return whether the text has a word of economic policy: rates, taxes, spending, trade, prices, work, production.
+
+    It is a list of words, so it is quick and shallow: it tells a tax from a tank, and no more than that.
+    """
+    return _ECONOMIC.search(text) is not None
+
+
+class NationState(Checked, frozen=True, kw_only=True):
+    """A nation.
+
+    Raises:
+        ValueError: the name is blank, or the strength is not a finite number of 0 or more.
+    """
+
+    name: str
+    economic_strength: Annotated[float, Meta(ge=0.0)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.name.strip():
+            raise ValueError(f"name: expected a text that is not blank, got {self.name!r}")
+
+
+class GlobalState(Checked, frozen=True, kw_only=True):
+    """The indicators that every nation sees. The defaults are an economy at rest: a neutral real rate of 2%.
+
+    Args:
+        interest_rate: the policy rate, in percent a year.
+        inflation: in percent a year.
+        gdp_growth: in percent a year.
+        unemployment: in percent of the labour force, from 0 to 100.
+        total_economic_value: in units of account, 0 or more.
+
+    Raises:
+        ValueError: a value that is not finite, or out of its range.
+    """
+
+    interest_rate: float = 4.0
+    inflation: float = 2.0
+    gdp_growth: float = 2.0
+    unemployment: Annotated[float, Meta(ge=0.0, le=100.0)] = 5.0
+    total_economic_value: Annotated[float, Meta(ge=0.0)] = 1000.0
+
+    def described(self) -> str:
+        rows = (
+            ("GDP Growth", self.gdp_growth),
+            ("Inflation", self.inflation),
+            ("Unemployment", self.unemployment),
+            ("Interest Rate", self.interest_rate),
+        )
+        return "\n".join(f"- {name}: {round(value, 2)}%" for name, value in rows)
+
+
+class SimulationState(Checked, frozen=True, kw_only=True):
+    """An economy after a turn.
+
+    Args:
+        turn: the number of turns so far; a turn is a tick of the simulated clock.
+        reasoning_chains: the reasoning of the last turn, in the order of its actions.
+
+    Raises:
+        ValueError: a negative turn, or a nation under another name than its own.
+    """
+
+    turn: Annotated[int, Meta(ge=0)]
+    agents: dict[str, NationState]
+    global_state: GlobalState
+    reasoning_chains: tuple[LLMReasoningChain, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, nation in self.agents.items():
+            if name != nation.name:
+                raise ValueError(f"agents: expected {nation.name!r} under its own name, got it under {name!r}")
+
+    def updated(self, decision: StateUpdateDecision) -> SimulationState:
+        """Return the state with the interest rate of an engine's answer, and all else unchanged."""
+        return replace(self, global_state=replace(self.global_state, interest_rate=decision.new_interest_rate))
