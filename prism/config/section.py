@@ -172,10 +172,6 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
     outer, _, last = join(section, name).rpartition(".")
     if "." in name and last in field_types(kinds.get(outer, Section)):
         return f"unknown key; a key stands below its section: {name.replace('.', ': {')}: ...{'}' * name.count('.')}"
-    # `graph.file` for `graph.path`, whose meaning begins with the word: "file of ties".
-    meant = [key for key, kind in field_types(kinds[section]).items() if meaning_of(kind).startswith(f"{name} ")]
-    elsewhere = [join(section, key) for key in meant]
-    elsewhere = elsewhere or [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
     near = {key: join(section, key) for key in field_types(kinds[section])}
     if "." not in name:  # `sharing_audit` for `sharing.audit`
         near |= {
@@ -183,7 +179,11 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
             for inner, path in near.items()
             for key in field_types(kinds.get(path, Section))
         }
-    guesses = elsewhere or [near[guess] for guess in get_close_matches(name, near, n=1)]
+    close = [near[guess] for guess in get_close_matches(name, near, n=1)]
+    # `graph.file` for `graph.path`, whose meaning begins with the word: "file of ties".
+    meant = [key for key, kind in field_types(kinds[section]).items() if meaning_of(kind).startswith(f"{name} ")]
+    elsewhere = [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
+    guesses = [join(section, key) for key in meant if not close] or elsewhere or close
     if guesses:
         return f"unknown key; did you mean {' or '.join(guesses)}?"
     return f"unknown key; {section or 'the top'} has: {keys_of(kinds[section])}"
