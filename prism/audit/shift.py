@@ -25,7 +25,7 @@ LEVEL: Final = 0.05  # the share of false findings that is accepted over all way
 FEWEST: Final = 8  # the fewest people who can show anything
 EXCHANGES: Final = 4000  # the exchanges behind a p value
 WITHIN: Final = 1000  # the exchanges within a person's own answers
-FOLLOWS: Final = 0.01  # the p value up to which answers follow what is seen; above `LEVEL` nothing shows that they do
+FOLLOWS: Final = 0.01  # the p value up to which answers follow what is seen; above it nothing shows that they do
 SEEN: Final = 30.0  # the fewest answers by which own and other people's differ that can show that answers do not follow
 _ROWS: Final = 500  # exchanges at once
 
@@ -353,7 +353,7 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
     moves = None
     if p <= FOLLOWS:
         moves = True
-    elif p > LEVEL and high is not None and apart.sum() >= SEEN and high < apart.mean():
+    elif high is not None and apart.sum() >= SEEN and high < apart.mean() / 2.0:
         moves = False
     follows = over_people(along[0], asked.people, 100.0)
     return Exchange(questions=len(asked.people), turned=turned, follows=follows, p=p, moves=moves)

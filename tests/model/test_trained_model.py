@@ -22,7 +22,7 @@ from tests.command import prism_alone
 from tests.plain import plain
 from tests.wire.support import run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
 
 NOBODY = "http://127.0.0.1:9"
 PEOPLE: dict[str, Any] = plain(
