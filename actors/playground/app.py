@@ -121,6 +121,7 @@ class PlaySite(Site):
     methods = ("GET", "HEAD", "POST")
     static = (STATIC, files("actors.playground") / "static")
     first = "play.html"
+    home = "The world"
 
     def __init__(self, config: Config, title: str, place: Path, frame: str = "'none'") -> None:
         refuse_unknown(own_code(config))  # before a process finds the configuration, and runs it

@@ -117,7 +117,8 @@ class RunStore(RecordedBefore):
         """Batches whose writing has begun, and batches that are written."""
         self._draft: CheckpointWriter | None = None
         """The next checkpoint."""
-        self._is_checkpointing = False
+        self._written_draft: CheckpointWriter | None = None
+        """The checkpoint that is being written."""
         self._sealing_since: float | None = None
         """The start of writing segments; None while none are written."""
         self._syncs = False
@@ -137,26 +138,33 @@ class RunStore(RecordedBefore):
             await self._write_all()
         finally:
             self._is_closed = True
+            if self._draft is not None:
+                self._draft.give_up()
             self._wake_waiters()
 
     async def _write_all(self) -> None:
         async with anyio.create_task_group() as tasks:
             while self._error is None:
-                if self._draft is not None and not self._is_checkpointing:
-                    draft, self._draft = self._draft, None
-                    self._is_checkpointing = True
-                    tasks.start_soon(self._write_checkpoint, draft)
+                if self._draft is not None and self._written_draft is None:
+                    self._written_draft, self._draft = self._draft, None
+                    tasks.start_soon(self._write_checkpoint, self._written_draft)
                 if await self._seal(tasks):
                     continue
                 if self._batch or self._syncs:
                     await self._write_batch()
-                elif self._is_closing and not self._is_checkpointing and self._sealing_since is None:
+                elif self._is_closing and self._written_draft is None and self._sealing_since is None:
                     await self._attempt(self._writer.finish)
                     if not self._batch and not self._writer.journal.full:
                         break
                 else:
                     self._changed = anyio.Event()
                     await self._changed.wait()
+            # The disk has failed: forks would write for minutes more.
+            for draft in filter(None, (self._written_draft, self._draft)):
+                draft.give_up()
+            if self._draft is not None:
+                tasks.start_soon(self._write_checkpoint, self._draft)  # which waits for its end, and removes its file
+                self._draft = None
 
     async def _seal(self, tasks: TaskGroup) -> bool:
         """Do the next step of sealing, if there is one; return whether it took time."""
@@ -217,7 +225,7 @@ class RunStore(RecordedBefore):
         if self._error is not None:
             with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
                 await self._execute(partial(draft.remove, self._disk))
-        self._is_checkpointing = False
+        self._written_draft = None
         self._changed.set()
         self._wake_waiters()
 
@@ -303,15 +311,22 @@ class RunStore(RecordedBefore):
         """Write a checkpoint while it is being copied, and put it in place after everything before it.
 
         A checkpoint that still waits for an earlier one is replaced by this one.
+
+        Raises:
+            JournalError: the disk failed, so the checkpoint is given up.
         """
-        self._check()
+        try:
+            self._check()
+        except JournalError:
+            draft.give_up()
+            raise
         self._draft = draft
         self._changed.set()
 
     @property
     def is_checkpointing(self) -> bool:
         """True while a checkpoint is being written."""
-        return self._is_checkpointing or self._draft is not None
+        return self._written_draft is not None or self._draft is not None
 
     async def checkpointed(self) -> None:
         """Wait until no checkpoint is being written."""
@@ -366,8 +381,10 @@ class RunStore(RecordedBefore):
             self._check()
 
     def _check(self) -> None:
-        if self._error is not None:
-            raise _write_error(self._error) from self._error
+        if (error := self._error) is not None:
+            problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
+            mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
+            raise JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}") from error
 
 
 class LogLengths:
@@ -387,9 +404,3 @@ class LogLengths:
     def length_at(self, tick: int) -> int:
         """Return the length at the beginning of a tick, or of an earlier one if the tick is long past."""
         return max((length for begun, length in self._lengths if begun <= tick), default=self._first)
-
-
-def _write_error(error: OSError) -> JournalError:
-    problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
-    mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
-    return JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}")

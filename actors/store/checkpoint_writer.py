@@ -114,6 +114,9 @@ class CheckpointWriter:
             if isinstance(frame, list | bytes):
                 self._written_bytes += _size_of(frame)
 
+    def give_up(self) -> None:
+        """End whatever makes it outside of this process. A copy ends by itself, with the block of whoever makes it."""
+
     def put_in_place(self, disk: Disk) -> None:
         """Give it its name; remove older checkpoints, and drafts that crashes left. Blocks."""
         disk.sync(self._draft)

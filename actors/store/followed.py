@@ -21,7 +21,7 @@ from actors.store.journal import JOURNAL, journal_size
 from actors.store.messages import messages_in, of_agent, tables_of
 from actors.store.posts import COLUMNS as OF_POSTS
 from actors.store.posts import NO_POSTS, Posts
-from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows, whole_ticks
+from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows
 from actors.store.segments import TableRows
 from actors.store.states import States
 from prism.agents import DECIDED, FALLBACKS
@@ -196,10 +196,6 @@ class Followed:
     def start_before(self, tick: int, bytes_max: int) -> int:
         """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
         return self.record.tick_before(tick, bytes_max)
-
-    def links(self) -> Iterator[bytes]:
-        """Yield the link of each whole tick, from the first on."""
-        return (frame.link for frame in whole_ticks(self.path))
 
     def _key_frame(self) -> _KeyFrame:
         return _KeyFrame(self.ticks, self._end.offset, self._states.of_agents.astype(np.uint8))

@@ -33,7 +33,6 @@ from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
 from actors.view.agent_panel import AgentPanel
-from actors.view.comparison import comparison_part
 from actors.view.drawn import Redrawn, cascade_card, vega, written
 from actors.view.explainer import Explainer
 from actors.view.moment import moment_of
@@ -92,6 +91,8 @@ class Site:
     static: Sequence[Traversable] = (STATIC,)
     """The directories of its own files, and among them the page that opens."""
     first: str = "index.html"
+    home: str = "All runs"
+    """The name of the page that opens."""
 
     def close(self) -> None:
         """End what was begun for its pages."""
@@ -102,8 +103,7 @@ class Site:
         runs = "/api/runs/{name}"
         parts: dict[str, Callable[[Request], Sequence[Node] | str]] = {
             "/part/runs": lambda _: self._lister.part(),
-            "/part/compare": self.comparison,
-            "/part/compare/sections": self.compared_sections,
+            "/part/compare": self.compared_sections,
             "/part/experiment": lambda _: self._of_experiment().cells_part(),
             "/part/experiment/sections": lambda _: self._of_experiment().sections_part(),
             "/part/runs/{name}/moment": self.moment,
@@ -113,7 +113,7 @@ class Site:
             "/part/runs/{name}/sections": self.sections,
         }
         numbers: dict[str, Callable[[Request], Any]] = {
-            "/api/home": self.home,
+            "/api/home": self.directory,
             runs: self.run,
             f"{runs}/network": self.network,
             f"{runs}/cascades": self.cascades,
@@ -130,10 +130,20 @@ class Site:
                 *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
                 *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
             ],
-            exception_handlers={404: _no_page},
+            exception_handlers={404: self._no_page},
         )
 
-    def home(self, _: Request) -> Any:
+    def _no_page(self, _: Request, __: Exception) -> Response:
+        """Return the page for an unknown address, with a link back."""
+        page = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<link rel="stylesheet" href="/static/page.css"><link rel="stylesheet" href="/static/view.css"></head>'
+            f'<body><main><h1>There is no such page</h1><p><a href="/">← {self.home}</a></p></main></body></html>'
+        )
+        return Response(page, 404, media_type="text/html")
+
+    def directory(self, _: Request) -> Any:
         """Return what the directory is: an experiment with its question, a run with its name, or neither."""
         if self._experiment is not None:
             question = self._experiment.now()[0].experiment.question
@@ -248,13 +258,6 @@ class Site:
         if agent < 0 or tick < 0:
             raise ProblemError(422, "expected an agent and a tick of 0 or more")
         return [self.explainer.get(run.path, agent, tick)]
-
-    def comparison(self, request: Request) -> Sequence[Node]:
-        left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))
-        for run in (left, right):
-            run.follow()
-            run.wait()
-        return comparison_part(left, right)
 
     def compared_sections(self, request: Request) -> str:
         """Return the sections of the report of two runs."""
@@ -391,17 +394,6 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(
         value, enc_hook=lambda given: given.item() if isinstance(given, np.generic) else str(given)
     )
-
-
-def _no_page(_: Request, __: Exception) -> Response:
-    """Return the page for an unknown address, with a link back."""
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="/static/page.css"><link rel="stylesheet" href="/static/view.css"></head>'
-        '<body><main><h1>There is no such page</h1><p><a href="/">← All runs</a></p></main></body></html>'
-    )
-    return Response(page, 404, media_type="text/html")
 
 
 def _file(static: Sequence[Traversable], name: str, _: Request) -> Response:

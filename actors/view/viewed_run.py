@@ -128,11 +128,6 @@ class ViewedRun:
             self._reader = Thread(target=self._read, args=(self.journal,), name=f"read {self.name}", daemon=True)
             self._reader.start()
 
-    def wait(self) -> None:
-        reader = self._reader
-        if reader is not None:
-            reader.join()
-
     def close(self) -> None:
         """Stop reading: no one looks at the run any more."""
         self._is_closed = True

@@ -4,11 +4,10 @@ The run is `configs/soak.yaml` with fewer people, without waits for the medium, 
 answers, is slow and fails in virtual time. It is a run like any other: a directory with journal, oracle's log,
 checkpoints, rounds and a log that is set aside when it is full. Only the clock is not real: it jumps to the next timer.
 
-Every few hundred ticks this reads the process's memory, descriptors and threads, the objects that Python's collector
-knows, the tasks of the event loop, the page of metrics, and the size of every file. At the end, or after Ctrl-C, the
-files are verified and a report is written: virtual.md, virtual.csv, virtual.json, and virtual.png if the extra `plots`
-is installed. Exit code 4: the memory rises in the second half, by more than chance and by more than a byte a tick. Exit
-code 1: the files are damaged.
+Every few hundred ticks this reads the process's memory and descriptors, the objects that Python's collector knows, the
+tasks of the event loop, the page of metrics, and the size of every file. At the end, or after Ctrl-C, the files are
+verified and a report is written: virtual.md, beside virtual.csv. Exit code 4: the memory rises in the second half, by
+more than chance and by more than a byte a tick. Exit code 1: the files are damaged.
 
     python -m deploy.soak.virtual --ticks 1000000 [--people 100] [--every 500] [--out runs/soak-virtual]
 """
@@ -16,13 +15,11 @@ code 1: the files are damaged.
 from __future__ import annotations
 
 import argparse
-import csv
 import gc
 import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stderr, suppress
 from pathlib import Path
@@ -30,7 +27,6 @@ from time import monotonic, process_time
 from typing import Any
 
 import anyio
-import msgspec
 from prometheus_client import CollectorRegistry
 
 from actors import RunResult, read_config, run_async
@@ -39,9 +35,20 @@ from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.runtime.gc_pause import share_one_heap
 from actors.testing import run_in_virtual_time
-from deploy.soak.memory import memory_of
+from deploy.soak.report import (
+    KIB,
+    OF_MEMORY,
+    Memory,
+    Quantity,
+    Table,
+    counts,
+    end,
+    is_leak,
+    memory_of,
+    slopes_of,
+    text_of,
+)
 from deploy.soak.virtual_model import VirtualModel
-from deploy.soak.virtual_report import Census, Sample, draw, judge
 from prism.config import Config
 from prism.llm import SocialModelOracle
 from tests.standin import Fault, FaultPlan, Latency, Spell, SpellKind
@@ -67,36 +74,48 @@ SPELLS = (
     Spell(kind=SpellKind.LIMIT, every_s=1800, least_s=5, most_s=60),
     Spell(kind=SpellKind.SLOW, every_s=3600, least_s=60, most_s=600),
 )
-CENSUSES = 10
-"""The number of times that all objects are counted by type, after a collection, evenly over the run."""
-EXIT_FAILED, EXIT_RISING = 1, 4
+MILLION, DAY_S = 1_000_000, 86_400
 
 
-class Table:
-    """The samples and censuses of a run in files: what the soak kept in memory would be taken for a leak of the run."""
+class Sample(Memory, frozen=True, kw_only=True):
+    """The process and its files after a tick.
 
-    def __init__(self, directory: Path) -> None:
-        self._samples, self._censuses = directory / "virtual.csv", directory / "objects.jsonl"
-        with self._samples.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerow(Sample.__struct_fields__)
-        self._censuses.touch()
+    Args:
+        cpu_s: processor time of the process.
+        objects: those that Python's collector knows.
+        log_bytes: log.jsonl and those set aside, together.
+    """
 
-    def add(self, sample: Sample) -> None:
-        """Append a sample: an interrupted soak leaves its data."""
-        with self._samples.open("a", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerow(msgspec.structs.astuple(sample))
+    tick: int
+    virtual_s: float
+    wall_s: float
+    cpu_s: float
+    objects: int
+    tasks: int
+    descriptors: int
+    page_bytes: int
+    journal_bytes: int
+    oracle_log_bytes: int
+    rounds_bytes: int
+    log_bytes: int
+    checkpoint_bytes: int
+    files: int
 
-    def add_census(self, census: Census) -> None:
-        with self._censuses.open("ab") as file:
-            file.write(msgspec.json.encode(census) + b"\n")
 
-    def samples(self) -> list[Sample]:
-        with self._samples.open(encoding="utf-8", newline="") as file:
-            return [msgspec.convert(row, Sample, strict=False) for row in csv.DictReader(file)]
-
-    def censuses(self) -> list[Census]:
-        lines = self._censuses.read_bytes().splitlines()
-        return [msgspec.json.decode(line, type=Census) for line in lines]
+QUANTITIES = (
+    *OF_MEMORY,
+    Quantity("Python objects", "", lambda sample: sample.objects),
+    Quantity("tasks", "", lambda sample: sample.tasks),
+    Quantity("descriptors", "", lambda sample: sample.descriptors),
+    Quantity("files in the directory", "", lambda sample: sample.files),
+    Quantity("newest checkpoint", "KiB", lambda sample: sample.checkpoint_bytes / KIB),
+    Quantity("all logs", "KiB", lambda sample: sample.log_bytes / KIB),
+    Quantity("page of metrics", "KiB", lambda sample: sample.page_bytes / KIB),
+    Quantity("processor time", "ms a tick", lambda sample: 1000 * sample.cpu_s, adds_up=True),
+    Quantity("journal", "bytes a tick", lambda sample: sample.journal_bytes, adds_up=True),
+    Quantity("oracle's log", "bytes a tick", lambda sample: sample.oracle_log_bytes, adds_up=True),
+    Quantity("rounds.csv", "bytes a tick", lambda sample: sample.rounds_bytes, adds_up=True),
+)
 
 
 class Sampler(Metrics):
@@ -104,7 +123,7 @@ class Sampler(Metrics):
 
     Args:
         every: ticks between two samples.
-        table: gets each sample and census.
+        table: gets each sample.
         tell: is given each sample, too.
     """
 
@@ -114,7 +133,6 @@ class Sampler(Metrics):
         self.exposition.add_run(self)
         self._path = run
         self._every = every
-        self._census_every = max(every, config.simulation.length // CENSUSES // every * every)
         self._table = table
         self._tell = tell
         self._ticks = 0
@@ -128,13 +146,6 @@ class Sampler(Metrics):
             sample = self._sample()
             self._table.add(sample)
             self._tell(sample)
-        if self._ticks % self._census_every == 0:
-            gc.collect()
-            kinds = Counter(map(type, gc.get_objects()))
-            named = Counter[str]()
-            for kind, count in kinds.items():
-                named[f"{kind.__module__}.{kind.__qualname__}"] += count
-            self._table.add_census(Census(tick=self._ticks, objects=dict(named)))
 
     def _sample(self) -> Sample:
         page = self.exposition.render()
@@ -143,7 +154,7 @@ class Sampler(Metrics):
             virtual_s=anyio.current_time(),
             wall_s=round(monotonic() - self._begun, 3),
             cpu_s=round(process_time(), 3),
-            **msgspec.structs.asdict(memory_of("self")),
+            **memory_of("self"),
             objects=len(gc.get_objects()),
             tasks=len(anyio.get_running_tasks()),
             descriptors=len(list(Path("/proc/self/fd").iterdir())),
@@ -236,23 +247,29 @@ def main() -> None:
     options: Any = _options()
     share_one_heap()  # as `prism run` does
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs begin with SIGINT ignored
-    run, config, table = options.out / "run", settings_of(options.people, options.ticks), Table(options.out)
+    run, config = options.out / "run", settings_of(options.people, options.ticks)
+    table = Table(options.out / "virtual.csv", Sample)
     # The run's log lines are in its directory, too.
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
         result, model = soak(config, run, options.every, table, _Progress(options.ticks).tell)
     verified = subprocess.run([sys.executable, "-m", "actors.cli", "verify", "--quick", str(run)], check=False)
+    samples, summary = table.samples(), result.summary
     try:
-        report = judge(table, result, model, options, is_whole=verified.returncode == 0)
+        slopes = slopes_of(samples, lambda each: each.tick, QUANTITIES, per=MILLION, warm_up=options.warm_up)
     except ValueError as error:
         sys.exit(f"soak: no report: {error}")
-    (options.out / "virtual.md").write_text(report.text, encoding="utf-8")
-    (options.out / "virtual.json").write_bytes(msgspec.json.format(msgspec.json.encode(report.facts), indent=2))
-    draw(table.samples(), options.out / "virtual.png", options.warm_up)
-    print(report.text)
-    if verified.returncode:
-        sys.exit(EXIT_FAILED)
-    if report.memory_rises:
-        sys.exit(EXIT_RISING)
+    early = "" if summary.ticks == options.ticks else f" of {options.ticks:,} planned"
+    days, last = samples[-1].virtual_s / DAY_S, samples[-1]
+    questions = f"{summary.oracle_questions:,} questions, {model.calls:,} calls, {summary.oracle_retries:,} retries"
+    told = [
+        f"{options.people:,} people, {summary.ticks:,} ticks{early}, {days:.3g} days of virtual time.",
+        f"{last.wall_s / 60:.1f} minutes, {last.cpu_s / 60:.1f} of them processor time.",
+        f"{questions}. Failed calls: {counts(model.failures)}. Fallbacks: {counts(summary.fallbacks_by_reason)}.",
+        f"Files {'DAMAGED' if verified.returncode else 'whole'}. Digest {summary.digest}.",
+        f"{len(samples):,} samples; a warm-up of {options.warm_up:.0%} is left out.",
+    ]
+    text = text_of("Soak in virtual time", told, slopes, "a million ticks")
+    end(options.out / "virtual.md", text, is_sound=not verified.returncode, rises=is_leak(slopes))
 
 
 if __name__ == "__main__":

@@ -1,119 +1,87 @@
-"""A soak: what its report says of made-up observations, and a short one with real processes."""
+"""A soak: what its report says of made-up samples, and a short one with real processes."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
-from deploy.soak.report import MIB, Answer, Observation, Outcome, judge
+from deploy.soak.report import (
+    LATE_MEMORY,
+    LEAK_MIB,
+    MEMORY,
+    MIB,
+    OF_MEMORY,
+    Memory,
+    Quantity,
+    Slope,
+    is_leak,
+    text_of,
+)
+from deploy.soak.report import slopes_of as slopes_by
 from tests.paths import ROOT
-from tests.standin import Fault, ModelServer, SpellKind
 
-OPTIONS = argparse.Namespace(warm_up=0.25)
-COUNTS = msgspec.structs.replace(
-    ModelServer().statistics(), faults={Fault.RESET: 7}, spells={SpellKind.BUSY: 40}, outages=4
-)
-WELL = Outcome(
-    changed=["llm.host=http://127.0.0.1:1"],
-    code=143,
-    absent=0,
-    is_whole=True,
-    alerts={},
-    counts=COUNTS,
-    before={"ticks": 2400, "rounds": 100, "oracle_questions": 9000, "oracle_calls": 9000},
-    summary={
-        "ticks": 2800,
-        "oracle_questions": 13_800,
-        "oracle_calls": 14_200,
-        "retries_by_reason": {"overloaded": 400},
-        "fallbacks_by_reason": {"deadline": 2},
-    },
-)
+MILLION = 1_000_000
 
 
-def observed(
-    memory_mib: Callable[[float], float],
-    process: Callable[[float], int] = lambda _: 1,
-) -> list[Observation]:
-    """Twenty minutes of a run whose memory is this, with noise, and whose ticks take this long."""
-    noise = np.random.default_rng(3).normal(size=1200)
-    total, found = 0.0, []
-    for second in range(1200):
-        total += 4 * 0.05
-        found.append(
-            Observation(
-                at_s=float(second),
-                process=process(second),
-                phase="waiting_for_oracle" if 300 < second % 400 < 320 else "running",
-                rss_bytes=int((memory_mib(second) + noise[second]) * MIB),
-                libraries_bytes=100 * MIB,
-                heaps_bytes=50 * MIB,
-                objects_bytes=int((memory_mib(second) - 150) * MIB),
-                descriptors=20,
-                threads=5,
-                tasks=10_012.0 + second % 3,
-                ticks=4 * (second + 1),
-                tick_seconds_total=total,
-                calls=40 * second,
-                retries=3 * second,
-                fallbacks=2 * second,
-                in_flight=3,
-                limit=16,
-                waiting=0,
-                lag_s=0.01,
-                journal_bytes=1000 * second,
-            )
+class Sample(Memory, frozen=True, kw_only=True):
+    tick: int
+    journal_bytes: int
+
+
+JOURNAL = Quantity("journal", "bytes a tick", lambda sample: sample.journal_bytes, adds_up=True)
+
+
+def slopes_of(memory_mib: Callable[[int], float], samples: int = 1000) -> dict[str, Slope]:
+    """Return the slopes of a run of a million ticks whose memory is this, with noise, and whose journal grows."""
+    noise = np.random.default_rng(5).normal(size=samples)
+    made = [
+        Sample(
+            tick=tick,
+            rss_bytes=int((memory_mib(tick) + 0.05 * noise[place]) * MIB),
+            libraries_bytes=30 * MIB,
+            heaps_bytes=10 * MIB,
+            objects_bytes=int((memory_mib(tick) - 40) * MIB),
+            journal_bytes=600 * tick,
         )
-    return found
+        for place, tick in enumerate(range(MILLION // samples, MILLION + 1, MILLION // samples))
+    ]
+    return slopes_by(made, lambda each: each.tick, (*OF_MEMORY, JOURNAL), per=MILLION, warm_up=0.1)
 
 
-def answer(memory_mib: Callable[[float], float], outcome: Outcome = WELL) -> Answer:
-    return judge(observed(memory_mib), outcome, OPTIONS)
+def test_a_run_on_a_level_has_no_slopes() -> None:
+    slopes = slopes_of(lambda _: 80.0)
+    assert not is_leak(slopes)
+    assert slopes[MEMORY].low < 0 < slopes[MEMORY].high
+    assert (slopes["journal"].slope, slopes["journal"].last) == pytest.approx((0, 600), abs=1e-6)
+    told = text_of("Soak", ["A line."], slopes, "a million ticks")
+    assert "\nA line.\n" in told
+    assert "The memory does not rise: " in told
+    assert "| journal, bytes a tick | 600 | 600 | 600 | 600 | 0 | 0 to 0 |" in told
 
 
-def test_a_leak_of_a_mebibyte_a_minute_is_found_and_its_part_is_named() -> None:
-    judged = answer(lambda second: 200.0 + second / 60)
-    assert judged.memory_rises
-    assert re.search(r"The memory RISES: \+1\d\.\d MiB after the warm-up, \+1\d\.\d in Python objects", judged.text)
-    assert "+60" in judged.text  # MiB an hour
+def test_a_leak_of_two_bytes_a_tick_is_found_and_its_part_is_named() -> None:
+    slopes = slopes_of(lambda tick: 80 + 2 * tick / MIB)
+    assert 0 < slopes[LATE_MEMORY].low < 2e6 / MIB < slopes[LATE_MEMORY].high
+    assert is_leak(slopes)
+    told = text_of("Soak", [], slopes, "a million ticks")
+    assert "The memory RISES: +1.7 MiB after the warm-up, +1.7 of it Python objects and large arrays, and" in told
 
 
-def test_the_memory_of_a_run_that_was_resumed_is_judged_for_each_process() -> None:
-    lower = observed(lambda second: 300.0 if second < 600 else 200.0, process=lambda second: 1 + (second >= 600))
-    judged = judge(lower, WELL, OPTIONS)
-    assert [(each.observations, round(each.from_minute)) for each in judged.facts.stretches] == [(450, 2), (450, 12)]
-    assert not judged.memory_rises
-    leaky = observed(lambda second: 300.0 if second < 600 else second / 6, process=lambda second: 1 + (second >= 600))
-    assert judge(leaky, WELL, OPTIONS).memory_rises
-
-
-def test_the_report_says_what_was_asked_what_failed_and_what_the_run_waited_for() -> None:
-    text = answer(lambda _: 200.0).text
-    for line in (
-        "configs/soak.yaml with llm.host=http://127.0.0.1:1; 20.0 minutes.",
-        "A fork of 100 rounds without a server.",
-        "400 ticks, 4,800 questions, 5,200 calls.",
-        "Calls with a fault: reset 7.",
-        "Outages: 4. Calls in a spell: busy 40.",
-        "Asked again: overloaded 400. Fallbacks: deadline 2.",
-        "Waited 3 times for the oracle, 19 s at most.",
-        "Exit code 143; files whole. Prometheus observed the run; no alert fired.",
-    ):
-        assert line in text.splitlines()
+def test_what_fills_in_the_first_half_is_no_leak_and_neither_are_a_few_pages() -> None:
+    slopes = slopes_of(lambda tick: min(80.0, 70 + tick / 40_000) + 0.2 * tick / MIB)
+    assert slopes[MEMORY].low > LEAK_MIB
+    assert slopes[LATE_MEMORY].low > 0
+    assert not is_leak(slopes)
 
 
 def test_too_short_a_soak_has_no_report() -> None:
-    with pytest.raises(ValueError, match="20 samples or more, got 16"):
-        judge(observed(lambda _: 200.0)[:21], WELL, OPTIONS)
+    with pytest.raises(ValueError, match="20 samples or more, got 19"):
+        slopes_of(lambda _: 80.0, samples=21)
 
 
 @pytest.mark.slow
@@ -121,23 +89,15 @@ def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_pat
     out = tmp_path / "soak"
     settings = ["--set=population.size=200", "--set=population.ambiguity=0.5", "--set=run.tick_s=0.25"]
     server = ["--fault=error=0.2", "--spell=slow=2:1"]
-    arguments = ["--minutes=0.4", "--warm-up=0", "--rounds-before=2", *settings, *server, f"--out={out}"]
+    arguments = ["--minutes=0.8", "--warm-up=0", "--rounds-before=2", *settings, *server, f"--out={out}"]
     ended = subprocess.run(
         [sys.executable, "-m", "deploy.soak", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     report = (out / "soak.md").read_text(encoding="utf-8")
     assert "Exit code 143; files whole." in report, ended.stderr
-    assert ended.returncode == (4 if "RISES" in report else 0)
-    assert len((out / "soak.csv").read_text(encoding="utf-8").splitlines()) == 25
-    facts = json.loads((out / "soak.json").read_text(encoding="utf-8"))
-    assert [each.partition("=")[0] for each in facts["changed"]] == [
-        "population.size",
-        "population.ambiguity",
-        "llm.host",
-        "run.tick_s",
-        "metrics.port",
-    ]
-    assert facts["ticks"] > 0
-    assert facts["faults"]["error"] > 0
-    assert facts["retries"]["server_error"] > 0
-    assert facts["spells"]["slow"] > 0
+    assert ended.returncode == (4 if "RISES" in report else 0), ended.stderr
+    assert report in ended.stdout
+    assert len((out / "soak.csv").read_text(encoding="utf-8").splitlines()) == 49
+    for words in ("configs/soak.yaml, population.size=200, ", " error.", " slow.", " server_error. Fallbacks: "):
+        assert words in report
+    assert "\n0 ticks" not in report

@@ -50,14 +50,11 @@ export function showList(main) {
 
 /** Show two runs side by side. */
 export function showComparison(main, left, right) {
-  const first = el("section", { class: "panel" }, note("Comparing …")), body = el("div", { class: "report" });
-  const heading = el("h1", {}, `${left} and ${right}`);
-  main.append(heading, first, body);
+  const heading = el("h1", {}, `${left} and ${right}`), body = el("div", { class: "report" }, note("Comparing …"));
+  main.append(heading, body);
   let closed = false;
-  const runs = { left, right };
-  const shown = (node) => [(html) => closed || show(node, html), (error) => closed || put(node, trouble(error.message))];
-  Promise.all([left, right].map((name) => read(ofRun(name)))).then((both) => closed || entitle(heading, both.map(({ label }) => label).join(" and ")), () => {}); // the parts say what the matter is
-  part("compare", runs).then(...shown(first)).then(() => part("compare/sections", runs).then(...shown(body)));
+  Promise.all([left, right].map((name) => read(ofRun(name)))).then((both) => closed || entitle(heading, both.map(({ label }) => label).join(" and ")), () => {}); // the part says what the matter is
+  part("compare", { left, right }).then((html) => closed || show(body, html), (error) => closed || put(body, trouble(error.message)));
   return () => (closed = true);
 }
 

@@ -144,6 +144,12 @@ def test_files_are_kept_of_the_latest_moves(page: Page) -> None:
         assert monotonic() < until
 
 
+def test_an_unknown_address_leads_back_to_the_world(page: Page) -> None:
+    answer = get(page.guard, "/nowhere")
+    assert answer.status_code == 404
+    assert '<a href="/">← The world</a>' in answer.text
+
+
 def test_a_run_without_panels_takes_the_place_of_none_that_has_some(page: Page) -> None:
     before = [*page.site._shown]
     assert page.move({"feed.size": 40}, shows=False)["answer"]

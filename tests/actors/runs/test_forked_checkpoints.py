@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from actors import resume, run
+from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
@@ -27,6 +28,9 @@ from actors.store.checkpoint_fork import ForkedCheckpoint
 from actors.store.disk import RealDisk
 from prism.config import RunConfig
 from tests.actors.social_runs import SMALL
+from tests.actors.store.files import empty_run
+from tests.actors.store.store_harness import StoreHarness
+from tests.crash.disk import DiskFault
 
 pytestmark = [
     pytest.mark.usefixtures("logged"),
@@ -157,3 +161,19 @@ async def test_a_run_that_is_told_to_stop_gives_up_a_fork_that_takes_too_long(tm
         draft.give_up()
     draft.write(RealDisk(tmp_path))
     assert not draft.is_whole
+
+
+async def test_a_disk_that_fails_ends_forks_that_write_or_wait_or_come_late(tmp_path: Path) -> None:
+    harness, forks = StoreHarness(empty_run()), [endless(tmp_path) for _ in range(3)]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        for each in forks[:2]:
+            harness.store.checkpoint(each)
+            await anyio.wait_all_tasks_blocked()
+        harness.disk.fault = DiskFault(at=len(harness.disk.operations) + 1, lasts=True)
+        with pytest.raises(JournalError):
+            await harness.keep(0)
+        with pytest.raises(JournalError):
+            harness.store.checkpoint(forks[2])
+        await forks[2].has_more()
+    assert all(each._status > 0 for each in forks)

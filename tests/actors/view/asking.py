@@ -46,7 +46,8 @@ class Asked:
         """Read a run as far as it goes."""
         run = self.site._of_name(name)
         run.follow()
-        run.wait()
+        if run._reader is not None:
+            run._reader.join()
         return run
 
     def get(self, path: str) -> httpx.Response:
