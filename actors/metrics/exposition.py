@@ -57,7 +57,15 @@ class Exposition(Collector):
                     yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
             for timing in TIMINGS:
                 yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
-            yield from _measure_families(() if now.committed is None else now.committed.measures)
+            # A world's measures as metrics, one for each name.
+            measures = () if now.committed is None else now.committed.measures
+            by_name: dict[str, list[Measure]] = {}
+            for measure in measures:
+                by_name.setdefault(measure.name, []).append(measure)
+            for name, group in by_name.items():
+                first = group[0]
+                series = {tuple(measure.labels[label] for label in first.labels): measure.value for measure in group}
+                yield _family(name, first.kind, first.help, tuple(first.labels), series)
             latest, longest = self._metrics.lag.now()
             yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
             yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
@@ -86,14 +94,3 @@ def histogram_family(name: str, text: str, labels: Sequence[str], series: Mappin
         bounds = [*map(repr, counts.bounds), "+Inf"]
         family.add_metric(values, [*zip(bounds, accumulate(counts.counts), strict=True)], counts.total)
     return family
-
-
-def _measure_families(measures: Sequence[Measure]) -> Iterator[Metric]:
-    """Yield a world's measures as metrics, one for each name."""
-    by_name: dict[str, list[Measure]] = {}
-    for measure in measures:
-        by_name.setdefault(measure.name, []).append(measure)
-    for name, group in by_name.items():
-        first = group[0]
-        series = {tuple(measure.labels[label] for label in first.labels): measure.value for measure in group}
-        yield _family(name, first.kind, first.help, tuple(first.labels), series)

@@ -182,10 +182,7 @@ class Metrics(Observer):
         self._run_now = now
         while self._tick_ends and (not self._has_journal or self._tick_ends[0].run.tick <= self._journal_ticks):
             self._committed = self._tick_ends.popleft()
-        self.snapshot = self._snapshot_of(now)
-
-    def _snapshot_of(self, now: RunSnapshot) -> Snapshot:
-        return Snapshot(
+        self.snapshot = Snapshot(
             config=self._config,
             run_id=self._run_id,
             active=self._active,

@@ -139,22 +139,18 @@ def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Cha
             if (each.condition, each.measure) == (condition, measure)
         ]
         if kept:
-            found.append(_means(record, measure, kept))
+            is_joined = len(kept) <= JOINED_MAX
+            seeds = _by_seed(record, measure, [name for name, _ in kept]) if is_joined else {}
+            lines = [[line.get(at) for at in range(len(kept))] for line in seeds.values()]
+            table = Table(
+                ("condition", "mean", "95% interval", "standard deviation", "seeds"),
+                [(name, each.mean, span(each.low, each.high), each.sd, each.count) for name, each in kept],
+            )
+            joined = "A thin line is a seed, from condition to condition. " if is_joined else ""
+            reading = f"{joined}Blue is the mean over the seeds with its 95% interval."
+            bars = [Row(name, each.mean, each.low, each.high) for name, each in kept]
+            found.append(chart_of(rows(bars, measure, measure, reading, has_zero=False, seeds=lines), table))
     return found
-
-
-def _means(record: ExperimentRecord, measure: str, kept: Sequence[tuple[str, Interval]]) -> Chart:
-    is_joined = len(kept) <= JOINED_MAX
-    seeds = _by_seed(record, measure, [name for name, _ in kept]) if is_joined else {}
-    lines = [[line.get(at) for at in range(len(kept))] for line in seeds.values()]
-    table = Table(
-        ("condition", "mean", "95% interval", "standard deviation", "seeds"),
-        [(name, each.mean, span(each.low, each.high), each.sd, each.count) for name, each in kept],
-    )
-    joined = "A thin line is a seed, from condition to condition. " if is_joined else ""
-    reading = f"{joined}Blue is the mean over the seeds with its 95% interval."
-    bars = [Row(name, each.mean, each.low, each.high) for name, each in kept]
-    return chart_of(rows(bars, measure, measure, reading, has_zero=False, seeds=lines), table)
 
 
 def _by_seed(record: ExperimentRecord, measure: str, names: Sequence[str]) -> dict[int, dict[int, float]]:

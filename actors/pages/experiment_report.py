@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from actors.factory.shipped import replications
 from actors.pages.audit_section import audit_section
@@ -160,35 +159,13 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
             yield tag("ul", *(tag("li", _sentence(name, each, alpha)) for name, each in kept[:WORDS_MAX]))
             if len(kept) > WORDS_MAX:
                 yield missing(f"{len(kept) - WORDS_MAX:,} more stand in the table below the forest plot.")
-    yield from _caveats(record, others)
-    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
-
-
-def _numbers(record: ExperimentRecord) -> dict[str, str]:
-    """Return `{hypothesis with its test: its number}`, as the file has them in order."""
-    return {each.with_test: f"H{place}" for place, each in enumerate(record.plan.experiment.hypotheses, start=1)}
-
-
-def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
-    """Return the comparisons of two conditions with their numbers."""
-    numbers = _numbers(record)
-    return [(numbers.get(each.hypothesis.with_test, "H"), each) for each in record.outcome.comparisons]
-
-
-def _p(each: Comparison) -> str:
-    """Return the corrected p value in words, with the number of hypotheses that it is corrected for."""
-    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
-    return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
-
-
-def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
-    experiment, explored = record.plan.experiment, len(record.outcome.exploratory)
+    experiment, late = record.plan.experiment, len(record.outcome.exploratory)
     # The number used in the correction: a hypothesis that was removed after the results counts, too.
     among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in record.outcome.comparisons}
-    planned = among.get(False, len(experiment.hypotheses) - explored)
+    first = among.get(False, len(experiment.hypotheses) - late)
     every = among.get(True, len(experiment.hypotheses))
-    if planned:
-        corrected = f", corrected for the {planned} planned hypotheses (Holm 1979)," if planned > 1 else ""
+    if first:
+        corrected = f", corrected for the {first} planned hypotheses (Holm 1979)," if first > 1 else ""
         yield missing(
             f"Supported: the p value{corrected} is at most {experiment.alpha:g}, the accepted share of false alarms."
         )
@@ -197,12 +174,25 @@ def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
             "Not supported does not mean equal: the interval says which differences the data leave possible. That two "
             "conditions are equal takes the test equivalence, with a margin."
         )
-    if explored:
+    if late:
         yield missing(
             "Exploratory: the hypothesis was made after there were results, so it needs new seeds to count. Its p "
             f"value is corrected for all {every:,} hypotheses together; those of planned ones "
             "are not changed by it."
         )
+    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
+
+
+def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
+    """Return the comparisons of two conditions with their numbers."""
+    numbers = {each.with_test: f"H{place}" for place, each in enumerate(record.plan.experiment.hypotheses, start=1)}
+    return [(numbers.get(each.hypothesis.with_test, "H"), each) for each in record.outcome.comparisons]
+
+
+def _p(each: Comparison) -> str:
+    """Return the corrected p value in words, with the number of hypotheses that it is corrected for."""
+    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
+    return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
 
 
 def _sentence(name: str, each: Comparison, alpha: float) -> str:

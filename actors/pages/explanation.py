@@ -97,19 +97,15 @@ def _facts(nodes: Sequence[Node]) -> Iterator[Element]:
             hidden = _HIDDEN | ({"author"} if "author_name" in each.value else set())
             told = {name: text_of(value) for name, value in each.value.items() if name not in hidden}
             words = facts((name.replace("_", " "), value) for name, value in told.items() if value)
-        yield tag("dd", words, _shares(each), *_below(each.children))
-
-
-def _shares(node: Node) -> Element | None:
-    """Return the probabilities that a node has as bars."""
-    bars = [
-        tag(
-            "li",
-            tag("span", name),
-            tag("progress", max=1, value=share, aria_hidden="true"),
-            tag("span", f"{share:.1%}"),
-        )
-        for name, share in (node.value.get("probabilities") or {}).items()
-        if node.kind != "replied"  # a text below it has them
-    ]
-    return tag("ul", *bars, class_="options") if bars else None
+        # The probabilities that a node has as bars.
+        bars = [
+            tag(
+                "li",
+                tag("span", name),
+                tag("progress", max=1, value=share, aria_hidden="true"),
+                tag("span", f"{share:.1%}"),
+            )
+            for name, share in (each.value.get("probabilities") or {}).items()
+            if each.kind != "replied"  # a text below it has them
+        ]
+        yield tag("dd", words, tag("ul", *bars, class_="options") if bars else None, *_below(each.children))

@@ -191,15 +191,9 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
             )
     columns = ("trigger", "option", "as shared", "if all were asked (95%)", "questions", "audits")
     names = [("as shared", BLUE, "square"), ("if all had been asked, with its 95% interval", TEXT, "circle")]
-    drawn = rows(bars, "share of questions", f"What was shared{of}", _reading(sharing), names=names)
-    return chart_of(drawn, Table(columns, cells))
-
-
-def _reading(sharing: SharingSummary) -> str:
     asked = sharing.asked_for_all + sharing.audited
-    drew = count(sharing.shared)
-    each = f"{sharing.questions_per_call:,.1f} for each that was asked"
-    parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
+    drew, ratio = count(sharing.shared), f"{sharing.questions_per_call:,.1f} for each that was asked"
+    parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {ratio}."]
     if sharing.divergence is None:
         parts.append("There were no audits, so the error is not known.")
     else:
@@ -211,4 +205,5 @@ def _reading(sharing: SharingSummary) -> str:
         first = sharing.furthest[0]
         bits = interval(first.divergence, 4)
         parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
-    return " ".join(parts)
+    drawn = rows(bars, "share of questions", f"What was shared{of}", " ".join(parts), names=names)
+    return chart_of(drawn, Table(columns, cells))

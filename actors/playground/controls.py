@@ -129,7 +129,15 @@ class Controls:
             else:
                 _at(tree, ".".join(outer))[last] = value
         if numbers and not wrong:
-            tree["statechart"]["file"] = self._kept_chart(with_numbers(self._chart, numbers))
+            # Write a chart where a run would keep it, and return its name.
+            text = with_numbers(self._chart, numbers)
+            data, file = text.encode(), self.base.statechart.file
+            read_chart(text, "the chart")
+            name = kept_name(sha256(data).hexdigest(), CHART_NAME if file is None else file)
+            (self._place / name).parent.mkdir(parents=True, exist_ok=True)
+            write_file(self._place / name, data)
+            note_places([name], self._place)
+            tree["statechart"]["file"] = name
         try:
             given = _different(msgspec.to_builtins(Config()), tree)
             config = load_placed_config(None, SOURCE, environment={}, overrides=given, own=self._own).config
@@ -146,16 +154,6 @@ class Controls:
                 problem = f"expected at most {most:,} {what} on this page, got {size:,}; `prism run` takes more"
                 raise ConfigError(SOURCE, problem, key=key)
         return config
-
-    def _kept_chart(self, text: str) -> str:
-        """Write a chart where a run would keep it, and return its name."""
-        data, file = text.encode(), self.base.statechart.file
-        read_chart(text, "the chart")
-        name = kept_name(sha256(data).hexdigest(), CHART_NAME if file is None else file)
-        (self._place / name).parent.mkdir(parents=True, exist_ok=True)
-        write_file(self._place / name, data)
-        note_places([name], self._place)
-        return name
 
     def _of_chart(self) -> Iterator[Control]:
         for place, each in enumerate(numbers_in(self._chart) if self._chart else ()):

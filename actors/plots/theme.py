@@ -89,7 +89,7 @@ def themed(chart: T, title: str, caption: str, clock: tuple[float, float] | None
 
     `clock`: of a chart over the time of a run, the place of its start, and how far a tick is from the next.
     """
-    named: T = chart.properties(title=_lines(title), description=visible(caption)).configure(**_CONFIG)
+    named: T = chart.properties(title=wrapped(title, 42).split("\n"), description=visible(caption)).configure(**_CONFIG)
     if clock is not None:
         named = named.properties(usermeta={"clock": clock})
     return named
@@ -104,10 +104,6 @@ def fitted(chart: T, height: float = HEIGHT, width: float = WIDTH) -> T:
 def wrapped(text: str, letters: int = WORDS) -> str:
     """Return a text on as many lines as it needs, each with at most so many letters, so that no label is cut."""
     return "\n".join(wrap(visible(" ".join(text.split())), letters)) or " "
-
-
-def _lines(text: str) -> list[str]:
-    return wrapped(text, 42).split("\n")
 
 
 def axis(text: str = "", **more: Any) -> alt.Axis:

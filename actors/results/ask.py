@@ -34,7 +34,6 @@ from actors.tables.export import refuse_inside
 from actors.tables.files import write_columns
 from actors.tables.schema import attribute_columns
 from prism.agents import Question
-from prism.config import Config
 from prism.survey import EmbeddedAnswers, Given, Interview, Item, ItemOutcome, Respondent, SurveyOracle, outcomes_of
 from prism.survey.questionnaire import read_questionnaire
 from prism.tables import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
@@ -122,7 +121,16 @@ class Survey:
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out
         read_manifest(path)  # this raises the error of a directory that is no run
-        self._config = _asked(path, overrides, out)
+        refuse_other_settings(path, overrides, _OWN, "people are asked as they were in the recorded run")
+        is_set = any(override.partition("=")[0].strip() == "oracle.tape" for override in overrides)
+        place = "null" if out is None else msgspec.json.encode(str(out / TAPE)).decode()
+        config = read_resolved(path / CONFIG, [*overrides, f"oracle.tape_path={place}"] if is_set else overrides)
+        oracle = config.oracle.unshared
+        if oracle.backend != "choice":
+            mode = "off" if out is None else oracle.tape if is_set else "record"
+            tape = None if out is None or mode == "off" else str(out / TAPE)
+            oracle = msgspec.structs.replace(oracle, tape=mode, tape_path=tape)
+        self._config = msgspec.structs.replace(config, oracle=oracle)
         self._run = OpenRun(path)
         people_of(self._run)
         self._numbers = chosen_people(self._run, agents)
@@ -294,41 +302,25 @@ class Survey:
             yield
         finally:
             if self._answers:
-                self._write(form)
+                # Write the table and its outcome, each file whole or not at all.
+                if self.out is not None:
+                    table = self._table
+                    try:
+                        remove_abandoned(self.out / table.name)
+                        with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
+                            facts = {"run": self.path.resolve().name, "asking": self._asking()}
+                            write_columns(form, Path(draft), table, self.rows(), facts)
+                            for made in Path(draft).iterdir():
+                                made.replace(self.out / made.name)
+                    except OSError as error:
+                        raise run_directory_error(error, f"{self.out}: cannot be written") from None
+                    self._write_record()
             elif self.out is not None and is_new:
                 rmtree(self.out, ignore_errors=True)
-
-    def _write(self, form: str) -> None:
-        """Write the table and its outcome, each file whole or not at all."""
-        if self.out is not None:
-            table = self._table
-            try:
-                remove_abandoned(self.out / table.name)
-                with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
-                    facts = {"run": self.path.resolve().name, "asking": self._asking()}
-                    write_columns(form, Path(draft), table, self.rows(), facts)
-                    for made in Path(draft).iterdir():
-                        made.replace(self.out / made.name)
-            except OSError as error:
-                raise run_directory_error(error, f"{self.out}: cannot be written") from None
-            self._write_record()
 
     def _write_record(self) -> None:
         if self.out is not None:
             write_json(self.out / RECORD, self.outcome())
-
-
-def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
-    refuse_other_settings(path, overrides, _OWN, "people are asked as they were in the recorded run")
-    is_set = any(override.partition("=")[0].strip() == "oracle.tape" for override in overrides)
-    place = "null" if out is None else msgspec.json.encode(str(out / TAPE)).decode()
-    config = read_resolved(path / CONFIG, [*overrides, f"oracle.tape_path={place}"] if is_set else overrides)
-    oracle = config.oracle.unshared
-    if oracle.backend != "choice":
-        mode = "off" if out is None else oracle.tape if is_set else "record"
-        tape = None if out is None or mode == "off" else str(out / TAPE)
-        oracle = msgspec.structs.replace(oracle, tape=mode, tape_path=tape)
-    return msgspec.structs.replace(config, oracle=oracle)
 
 
 def _refuse_other(out: Path, asking: str) -> None:

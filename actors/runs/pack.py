@@ -97,7 +97,17 @@ def pack(path: Path, out: Path) -> Written:
     for each in files:
         if problem := _misnamed(f"{name}/{each}"):
             raise RunDirectoryError(f"{path}: cannot be packed: its pack {problem}; give it another name")
-    secrets = _secrets_of(path, files)
+    # The values of secrets: their variables are named by settings, or have a secret's name.
+    names = {name for name in os.environ if is_secret_name(name)}
+    for each in files:
+        if not fnmatch(each.rpartition("/")[2], "config*.yaml"):
+            continue
+        llm = read_resolved(path / each).llm
+        names.add(llm.api_key_env)
+        for text in [*llm.request.headers.values(), *llm.request.query.values()]:
+            names |= {found[1] or found[2] for found in VARIABLE.finditer(text)}
+    values = {name: os.environ.get(name, "") for name in sorted(names)}
+    secrets = {name: _forms_of(value) for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
     replaced: dict[str, bytes] = {}
     for directory in [each.removesuffix(MANIFEST) for each in files if each.endswith(MANIFEST)]:
         replaced |= {directory + each: content for each, content in _unplaced(path / directory).items()}
@@ -209,20 +219,6 @@ def _without_places(config: Config) -> Config:
     return replace(config, metrics=metrics, oracle=oracle, llm=replace(config.llm, ca_file=None))
 
 
-def _secrets_of(path: Path, files: list[str]) -> Secrets:
-    """Return the values of secrets: their variables are named by settings, or have a secret's name."""
-    names = {name for name in os.environ if is_secret_name(name)}
-    for file in files:
-        if not fnmatch(file.rpartition("/")[2], "config*.yaml"):
-            continue
-        llm = read_resolved(path / file).llm
-        names.add(llm.api_key_env)
-        for text in [*llm.request.headers.values(), *llm.request.query.values()]:
-            names |= {found[1] or found[2] for found in VARIABLE.finditer(text)}
-    values = {name: os.environ.get(name, "") for name in sorted(names)}
-    return {name: _forms_of(value) for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
-
-
 def _forms_of(value: str) -> frozenset[bytes]:
     """Return a text as it stands in a file: as it is, in JSON, and in JSON that is a text in JSON."""
     found = {value}
@@ -268,7 +264,39 @@ def unpack(file: Path, out: Path | None = None) -> tuple[Path, int]:
             _Limited(stream, max(FREE_BYTES, RATIO_MAX * os.fstat(descriptor).st_size)) as limited,
             tarfile.open(fileobj=limited, mode="r:") as archive,
         ):
-            return _extracted(archive, out)
+            first = archive.next()
+            if first is None:
+                raise ValueError("it is empty")
+            name = first.name.partition("/")[0]
+            target = Path(name) if out is None else out
+            if target.exists() or target.is_symlink():
+                raise RunDirectoryError(f"{target}: exists already; name another directory with --out")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            names = set[str]()
+            with drafted_directory(target) as draft:
+                for member in archive:
+                    if problem := _misnamed(member.name):
+                        raise ValueError(problem)
+                    inner = member.name.removeprefix(f"{name}/")
+                    place = draft / inner
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    if member.islnk() and member.linkname in names:
+                        link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
+                    # A sparse file may be longer than any disk: its holes take no bytes of the pack.
+                    elif (
+                        inner == member.name
+                        or not member.isfile()
+                        or member.issparse()
+                        or (content := archive.extractfile(member)) is None
+                    ):
+                        raise ValueError(f"{member.name} is no plain file in {name}")
+                    else:
+                        with content, place.open("xb") as copy:
+                            shutil.copyfileobj(content, copy)
+                    if INPUTS in place.relative_to(draft).parts:  # runs share them
+                        place.chmod(0o444)
+                    names.add(member.name)
+            return target, len(names)
     except _DAMAGED as error:
         if file.name == JOURNAL:
             raise RunDirectoryError(f"{file}: is the journal of a run; name its directory, {file.parent}") from None
@@ -291,42 +319,6 @@ class _Limited(GzipFile):
         if size is None or size < 0 or self.tell() + size > self._bytes_max:
             raise ValueError(f"it unpacks to more than {self._bytes_max:,} bytes")
         return super().read(size)
-
-
-def _extracted(archive: tarfile.TarFile, out: Path | None) -> tuple[Path, int]:
-    first = archive.next()
-    if first is None:
-        raise ValueError("it is empty")
-    name = first.name.partition("/")[0]
-    target = Path(name) if out is None else out
-    if target.exists() or target.is_symlink():
-        raise RunDirectoryError(f"{target}: exists already; name another directory with --out")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    names = set[str]()
-    with drafted_directory(target) as draft:
-        for member in archive:
-            if problem := _misnamed(member.name):
-                raise ValueError(problem)
-            inner = member.name.removeprefix(f"{name}/")
-            place = draft / inner
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if member.islnk() and member.linkname in names:
-                link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
-            # A sparse file may be longer than any disk: its holes take no bytes of the pack.
-            elif (
-                inner == member.name
-                or not member.isfile()
-                or member.issparse()
-                or (content := archive.extractfile(member)) is None
-            ):
-                raise ValueError(f"{member.name} is no plain file in {name}")
-            else:
-                with content, place.open("xb") as copy:
-                    shutil.copyfileobj(content, copy)
-            if INPUTS in place.relative_to(draft).parts:  # runs share them
-                place.chmod(0o444)
-            names.add(member.name)
-    return target, len(names)
 
 
 @contextmanager

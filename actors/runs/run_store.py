@@ -214,7 +214,12 @@ class RunStore(RecordedBefore):
             await self._attempt(partial(draft.write, self._disk))
             self._wake_waiters()
         if draft.is_whole:
-            await self._sync()
+            # Wait until everything so far is on the medium, or the disk fails.
+            self._syncs = True
+            self._changed.set()
+            batch = self._begun + 1
+            while self._done < batch and self._error is None:
+                await self._written.wait()
         if self._error is None:
             await self._attempt(partial(self._writer.finish_checkpoint, draft))
             if draft.is_whole and self._error is None:
@@ -228,14 +233,6 @@ class RunStore(RecordedBefore):
         self._written_draft = None
         self._changed.set()
         self._wake_waiters()
-
-    async def _sync(self) -> None:
-        """Wait until everything so far is on the medium, or the disk fails."""
-        self._syncs = True
-        self._changed.set()
-        batch = self._begun + 1
-        while self._done < batch and self._error is None:
-            await self._written.wait()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the answer that was recorded before the resume; None if there is none.

@@ -89,7 +89,12 @@ class RunWriter:
             self._answers_unsynced = True
             self._disk.append(ANSWERS, b"".join(batch.answers))
         if batch.frames:
-            self._write_frames(batch.frames)
+            begun = perf_counter()
+            self._sync_answers()
+            self.journal.append(batch.frames)
+            self._statistics.journal_bytes += sum(map(len, batch.frames))
+            self._statistics.ticks += len(batch.frames)
+            self._statistics.commit_s.append(perf_counter() - begun)
         for file, lines in batch.lines.items():
             self._disk.append(file, b"".join(lines))
             self._unsynced_lines[file] = None
@@ -118,14 +123,6 @@ class RunWriter:
         draft.put_in_place(self._disk)
         self._statistics.checkpoints += 1
         self._statistics.checkpoint_tick = draft.position.tick
-
-    def _write_frames(self, frames: list[bytes]) -> None:
-        begun = perf_counter()
-        self._sync_answers()
-        self.journal.append(frames)
-        self._statistics.journal_bytes += sum(map(len, frames))
-        self._statistics.ticks += len(frames)
-        self._statistics.commit_s.append(perf_counter() - begun)
 
     def _sync_answers(self) -> None:
         if self._keeps_answers and self._answers_unsynced:

@@ -227,7 +227,16 @@ class Course:
             ticks, agents, moves = moved
             self._entered[agents] = ticks  # of several moves of an agent the last one stays
             self._move_ticks = _added(self._move_ticks, np.bincount(moves, ticks, len(self._states.moves)))
-            self._add_points(self._states.add(block, moved))
+            # Add the agents in each state after each of some ticks, of shape (ticks, states), to the points in time.
+            inside = self._states.add(block, moved)
+            at = 0
+            while self.point_ticks and at < len(inside):
+                until = at + self.point_ticks - self._summed
+                part = inside[at:until]
+                self._sum, self._summed, at = _added(self._sum, part.sum(axis=0)), self._summed + len(part), until
+                if self._summed == self.point_ticks:
+                    self._sums.append((self._sum, self._summed))
+                    self._sum, self._summed = np.zeros(0, np.int64), 0
         if "questions" in tables:
             self.questions += int(tables["questions"].rows.sum())
         for table in tables.keys() & self._rows.keys():
@@ -248,17 +257,6 @@ class Course:
             self.people.append(dict(zip(self._states.names, means.tolist(), strict=True)))
         if not self._states.names:
             self._states = States(self.header.agents, ("not known",))
-
-    def _add_points(self, inside: Ints) -> None:
-        """Add the agents in each state after each of some ticks, of shape (ticks, states), to the points in time."""
-        at = 0
-        while self.point_ticks and at < len(inside):
-            until = at + self.point_ticks - self._summed
-            part = inside[at:until]
-            self._sum, self._summed, at = _added(self._sum, part.sum(axis=0)), self._summed + len(part), until
-            if self._summed == self.point_ticks:
-                self._sums.append((self._sum, self._summed))
-                self._sum, self._summed = np.zeros(0, np.int64), 0
 
     def _of(self, table: str, column: str) -> list[Ints]:
         """Return a column of the blocks that were read, after an empty one."""

@@ -110,6 +110,7 @@ def list_run(path: Path) -> ListedRun:
     else:
         status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
     fork = run.manifest.forks[-1] if run.manifest.forks else None
+    reasons = kept if isinstance(kept := summary.get("fallbacks_by_reason"), dict) else {}
     return ListedRun(
         path=path,
         status=status,
@@ -122,7 +123,7 @@ def list_run(path: Path) -> ListedRun:
         holder=working,
         phase=phase,
         stopped_by=stopped_by if status is RunStatus.STOPPED else "",
-        fallbacks=_fallbacks(summary),
+        fallbacks=sum(count for count in reasons.values() if isinstance(count, int)),
         remarks=tuple(remarks({"not_as_configured": summary.get("not_as_configured", [])})),
         parent=None if fork is None else fork.parent,
     )
@@ -169,12 +170,6 @@ def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
     if stop is None or stop.tick != ticks:
         return str(summary.get("stopped_by") or "")
     return str(stop)
-
-
-def _fallbacks(summary: dict[str, Any]) -> int:
-    """Return the number of fallbacks in a summary; 0 if it has none, or was damaged."""
-    reasons = summary.get("fallbacks_by_reason")
-    return sum(count for count in reasons.values() if isinstance(count, int)) if isinstance(reasons, dict) else 0
 
 
 def _journal(disk: Disk) -> tuple[int, int, str]:

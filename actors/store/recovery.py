@@ -92,7 +92,17 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     if repair:
         remove_unused_segments(disk)
     # 2. The checkpoints before the journal: its scan keeps the link of the chain only at the places they point to.
-    candidates = _checkpoints(disk, notes, repair=repair)
+    #    Those that cannot be read are skipped, and damaged ones removed.
+    candidates = []
+    for name in checkpoint_names(disk):
+        try:
+            candidates.append(read_position(disk, name))
+        except FileNotFoundError:
+            continue  # the process that runs it has just replaced the checkpoint
+        except JournalError as error:
+            notes.append(f"skipped: {error}")
+            if repair and isinstance(error, DamagedError):
+                disk.remove(name)
     # 3. The journal. Every byte is read, though checkpoints allow fewer: a part that is not read could be damaged.
     scan = scan_tail(disk, {position.journal_bytes for position in candidates})
     # Segments, and all bytes that a checkpoint counts, were synced: a crash explains no damage there. A journal
@@ -144,21 +154,6 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
         effort=answers.effort,
     )
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
-
-
-def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position]:
-    """Return the positions of the readable checkpoints, latest first. Others are skipped, damaged ones removed."""
-    readable = []
-    for name in checkpoint_names(disk):
-        try:
-            readable.append(read_position(disk, name))
-        except FileNotFoundError:
-            continue  # the process that runs it has just replaced the checkpoint
-        except JournalError as error:
-            notes.append(f"skipped: {error}")
-            if repair and isinstance(error, DamagedError):
-                disk.remove(name)
-    return readable
 
 
 def _repair_answers(

@@ -77,7 +77,13 @@ class AgentPanel:
                 same = (put for put in self.questions if put.decided is None and put.question.trigger == each.trigger)
                 if (put := next(same, None)) is not None:
                     put.decided = each
-        self._find_answers()
+        # Give the latest questions their answers from the oracle's log.
+        latest = self.questions[-QUESTIONS_MAX:]
+        asked = {put.question.tick for put in latest}
+        logged = answers_in(self._run.path) if asked else ()
+        answers = {(each.asked, each.trigger): each for each in logged if each.agent == self.agent}
+        for put in latest:
+            put.answer = answers.get((put.question.tick, put.question.trigger))
         self.moves = [each for each in messages if isinstance(each, Update)]
         self.feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
         """The latest that was recorded; None without one."""
@@ -111,15 +117,6 @@ class AgentPanel:
                 ("acts on a post from the relevance", persona.high_threshold),
                 *{**persona.attributes, **became}.items(),
             ]
-
-    def _find_answers(self) -> None:
-        """Give the latest questions their answers from the oracle's log."""
-        latest = self.questions[-QUESTIONS_MAX:]
-        asked = {put.question.tick for put in latest}
-        logged = answers_in(self._run.path) if asked else ()
-        answers = {(each.asked, each.trigger): each for each in logged if each.agent == self.agent}
-        for put in latest:
-            put.answer = answers.get((put.question.tick, put.question.trigger))
 
     def part(self) -> list[Node]:
         """Return the panel as a part of the page."""

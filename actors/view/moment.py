@@ -30,10 +30,17 @@ def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> l
         tag("li", run.chip(name), tag("b", count(inside[style.number])), title=style.description or None)
         for name, style in run.styles.items()
     ]
+    # The questions up to a tick, by what became of them, from the samples of the run's course.
+    course = journal.course()
+    place = bisect_right(course.ticks, tick) - 1
+    asked, answered, fallbacks = course.counted[place] if place >= 0 else (0, 0, 0)
+    told = (asked, max(0, asked - answered - fallbacks), answered, fallbacks)
     parts: list[Node] = [
         tag("p", when(opened, tick), class_="quiet when"),
         tag("ul", *legend, class_="legend", aria_label="Agents in each state"),
-        facts(_asked(journal, tick)),
+        facts(
+            [*zip(("questions so far", "open at this tick", "answered", "fallbacks"), map(count, told), strict=True)]
+        ),
     ]
     show = show_of(opened.config)
     if "quarters" in show.pictures:
@@ -54,15 +61,6 @@ def when(opened: Opened, tick: int) -> str:
     except OverflowError:  # later than the last year that a date can have
         return number
     return f"{number} · {at:%Y-%m-%d %H:%M} UTC"
-
-
-def _asked(journal: Followed, tick: int) -> list[tuple[str, str]]:
-    """Return the questions up to a tick, by what became of them, from the samples of the run's course."""
-    course = journal.course()
-    place = bisect_right(course.ticks, tick) - 1
-    asked, answered, fallbacks = course.counted[place] if place >= 0 else (0, 0, 0)
-    told = (asked, max(0, asked - answered - fallbacks), answered, fallbacks)
-    return [*zip(("questions so far", "open at this tick", "answered", "fallbacks"), map(count, told), strict=True)]
 
 
 def _council(run: ViewedRun, council: Any) -> Iterator[Node]:

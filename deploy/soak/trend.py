@@ -57,18 +57,8 @@ def trend(times_s: Sequence[float] | Floats, values: Sequence[float] | Floats, c
     spread = float(centred @ centred)
     slope = float(centred @ series) / spread
     residuals = series - series.mean() - slope * centred
-    error = math.sqrt(_long_run_variance(centred * residuals) * count) / spread
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
-    return Trend(slope, slope - reach, slope + reach)
-
-
-def _blocks(values: Sequence[float] | Floats, count: int) -> Floats:
-    """Return the means of this many blocks of neighbours, as equal in size as possible."""
-    return np.array([block.mean() for block in np.array_split(np.asarray(values, dtype=np.float64), count)])
-
-
-def _long_run_variance(scores: Floats) -> float:
-    """Return the variance of the scores' sum over their number. The scores are correlated, so it is not that of one."""
+    # The variance of the scores' sum over their number.
+    scores = centred * residuals
     rho = _autocorrelation(scores)
     whitened = scores[1:] - rho * scores[:-1]
     left = _autocorrelation(whitened)
@@ -78,7 +68,14 @@ def _long_run_variance(scores: Floats) -> float:
     for lag in range(1, bandwidth + 1):
         variance += 2 * (1 - lag / (bandwidth + 1)) * float(whitened[lag:] @ whitened[:-lag])
     freedom = len(scores) - 2
-    return variance / freedom / (1 - rho) ** 2
+    error = math.sqrt((variance / freedom / (1 - rho) ** 2) * count) / spread
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
+    return Trend(slope, slope - reach, slope + reach)
+
+
+def _blocks(values: Sequence[float] | Floats, count: int) -> Floats:
+    """Return the means of this many blocks of neighbours, as equal in size as possible."""
+    return np.array([block.mean() for block in np.array_split(np.asarray(values, dtype=np.float64), count)])
 
 
 def _autocorrelation(values: Floats) -> float:

@@ -143,24 +143,21 @@ class Sampler(Metrics):
         super().tick_ended(duration_s)
         self._ticks += 1
         if self._ticks % self._every == 0:
-            sample = self._sample()
+            page = self.exposition.render()
+            sample = Sample(
+                tick=self._ticks,
+                virtual_s=anyio.current_time(),
+                wall_s=round(monotonic() - self._begun, 3),
+                cpu_s=round(process_time(), 3),
+                **memory_of("self"),
+                objects=len(gc.get_objects()),
+                tasks=len(anyio.get_running_tasks()),
+                descriptors=len(list(Path("/proc/self/fd").iterdir())),
+                page_bytes=len(page),
+                **sizes(self._path),
+            )
             self._table.add(sample)
             self._tell(sample)
-
-    def _sample(self) -> Sample:
-        page = self.exposition.render()
-        return Sample(
-            tick=self._ticks,
-            virtual_s=anyio.current_time(),
-            wall_s=round(monotonic() - self._begun, 3),
-            cpu_s=round(process_time(), 3),
-            **memory_of("self"),
-            objects=len(gc.get_objects()),
-            tasks=len(anyio.get_running_tasks()),
-            descriptors=len(list(Path("/proc/self/fd").iterdir())),
-            page_bytes=len(page),
-            **sizes(self._path),
-        )
 
 
 def sizes(run: Path) -> dict[str, int]:

@@ -81,7 +81,13 @@ class VirtualModel:
         """
         self.calls += 1
         call, under_way = self.calls, spells_at(self._spells, anyio.current_time())
-        self._refuse(under_way)
+        if SpellKind.OUTAGE in under_way:
+            self._fail(SpellKind.OUTAGE, "connection_error")
+        if SpellKind.BUSY in under_way:
+            self._fail(SpellKind.BUSY, "overloaded", status=503)
+        if (end_s := under_way.get(SpellKind.LIMIT)) is not None:
+            left_s = math.ceil(end_s - anyio.current_time())
+            self._fail(SpellKind.LIMIT, "overloaded", status=429, retry_after_s=left_s)
         slower = SLOWER if SpellKind.SLOW in under_way else 1.0
         latency_s = slower * self._latency.seconds(call)
         fault = self._faults.pick(call)
@@ -99,15 +105,6 @@ class VirtualModel:
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
-
-    def _refuse(self, under_way: dict[SpellKind, float]) -> None:
-        if SpellKind.OUTAGE in under_way:
-            self._fail(SpellKind.OUTAGE, "connection_error")
-        if SpellKind.BUSY in under_way:
-            self._fail(SpellKind.BUSY, "overloaded", status=503)
-        if (end_s := under_way.get(SpellKind.LIMIT)) is not None:
-            left_s = math.ceil(end_s - anyio.current_time())
-            self._fail(SpellKind.LIMIT, "overloaded", status=429, retry_after_s=left_s)
 
     def _fail(
         self,

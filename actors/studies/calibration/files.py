@@ -53,7 +53,32 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
         best = {each.parameter: each.best for each in result.estimates}
         config = read_config(plan.base, {**plan.calibration.set, **best})
         keep_those_of(RunDirectory(plan.base.parent), RunDirectory(out), config)
-        write_file(configuration, _configuration(plan, config, result, sha256(written).hexdigest()))
+        result_hash = sha256(written).hexdigest()
+        asked = plan.calibration
+        count = len(asked.targets)
+        targets = "1 target" if count == 1 else f"{count} targets"
+        data = targets if asked.data is None else Path(asked.data).name
+        seedless = replace(config, simulation=replace(config.simulation, seed=Config().simulation.seed))
+        content = other_than(msgspec.to_builtins(seedless), msgspec.to_builtins(Config()))
+        content.pop("metrics", None)
+        doubts = {"doubts": "; ".join(result.doubts)} if result.doubts else {}
+        found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, **doubts, "result": result_hash})
+        content["run"] = content.get("run", {}) | {"calibration": {**found, "settings": fitted_settings(config)}}
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+        lines = [
+            f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
+            *(f"DOUBTFUL: {each}." for each in result.doubts),
+            f"{RESULT} and {PAGE} beside it say how well it fits, and what is not known.",
+            "",
+            *(
+                f"{each.parameter}: {each.best:g}"
+                + ("" if each.low is None or each.high is None else f", 90% interval {each.low:g} to {each.high:g}")
+                + ("" if each.is_identified else ", not identified")
+                for each in result.estimates
+            ),
+        ]
+        heading = [f"# {printable(line)}".rstrip() + "\n" for line in lines]
+        write_file(configuration, "".join([*heading, "\n", text]).encode())
     else:
         configuration.unlink(missing_ok=True)  # the configuration of an earlier fit is out of date
     write_file(out / PAGE, page_of(plan, result).encode())
@@ -69,34 +94,6 @@ def _rounded(value: Any) -> Any:
     if isinstance(plain, list | tuple):
         return [_rounded(each) for each in plain]
     return plain
-
-
-def _configuration(plan: CalibrationPlan, config: Config, result: Result, result_hash: str) -> bytes:
-    asked = plan.calibration
-    count = len(asked.targets)
-    targets = "1 target" if count == 1 else f"{count} targets"
-    data = targets if asked.data is None else Path(asked.data).name
-    seedless = replace(config, simulation=replace(config.simulation, seed=Config().simulation.seed))
-    content = other_than(msgspec.to_builtins(seedless), msgspec.to_builtins(Config()))
-    content.pop("metrics", None)
-    doubts = {"doubts": "; ".join(result.doubts)} if result.doubts else {}
-    found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, **doubts, "result": result_hash})
-    content["run"] = content.get("run", {}) | {"calibration": {**found, "settings": fitted_settings(config)}}
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
-    lines = [
-        f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
-        *(f"DOUBTFUL: {each}." for each in result.doubts),
-        f"{RESULT} and {PAGE} beside it say how well it fits, and what is not known.",
-        "",
-        *(
-            f"{each.parameter}: {each.best:g}"
-            + ("" if each.low is None or each.high is None else f", 90% interval {each.low:g} to {each.high:g}")
-            + ("" if each.is_identified else ", not identified")
-            for each in result.estimates
-        ),
-    ]
-    heading = [f"# {printable(line)}".rstrip() + "\n" for line in lines]
-    return "".join([*heading, "\n", text]).encode()
 
 
 UNKNOWN = "-"

@@ -197,7 +197,15 @@ def scores_of_runs(
         late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
     early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
-    return _scores(sealed, _figures_of_runs(sealed.predictions, seeds, values), order, out, [*late, *notes])
+    # The values of each outcome by seed; for a contrast, the differences for seeds that both sides have.
+    found: Figures = {}
+    for each in sealed.predictions.predictions:
+        for names in (each.names, (sealed.predictions.reference,)):
+            kept = [seed for seed in seeds if all(each.measure in values.get((name, seed), {}) for name in names)]
+            sides = [[values[name, seed][each.measure] for seed in kept] for name in names]
+            columns = sides[0] if len(sides) == 1 else [one - other for one, other in zip(*sides, strict=True)]
+            found[each.measure, names] = columns
+    return _scores(sealed, found, order, out, [*late, *notes])
 
 
 def scores_of_data(path: Path, sealed: Sealed, out: Path, notes: Sequence[str]) -> PredictionScores:
@@ -223,18 +231,6 @@ def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequ
         notes=[*notes, *_notes_on_others(out, sealed), *lacking],
         scores=scores,
     )
-
-
-def _figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Values) -> Figures:
-    """Return the values of each outcome by seed; for a contrast, the differences for seeds that both sides have."""
-    found: Figures = {}
-    for each in predictions.predictions:
-        for names in (each.names, (predictions.reference,)):
-            kept = [seed for seed in seeds if all(each.measure in values.get((name, seed), {}) for name in names)]
-            sides = [[values[name, seed][each.measure] for seed in kept] for name in names]
-            columns = sides[0] if len(sides) == 1 else [one - other for one, other in zip(*sides, strict=True)]
-            found[each.measure, names] = columns
-    return found
 
 
 def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> Figures:

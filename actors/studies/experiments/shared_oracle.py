@@ -119,6 +119,11 @@ def use_of_model(
     totals = used_so_far(out) if counted is None or is_replay else counted.totals
     prices = [cell.config.llm.prices for cell in plan.cells if asks_model(cell.config)]
     is_priced = all(each.input is not None and each.output is not None for each in prices)
+    # For each condition the model's choices and the fallbacks, from the summaries of its cells.
+    found: dict[str, Counter[str]] = {}
+    for cell in plan.cells:
+        sources = read_summary(cell_path(out, cell)).get("decisions_by_source", {})
+        found.setdefault(cell.condition, Counter()).update(sources)
     return ModelUse(
         calls=totals.calls,
         failed=totals.failed,
@@ -128,17 +133,8 @@ def use_of_model(
         from_tape=counted.from_tape if counted else 0,
         shared=counted.shared if counted else 0,
         ask_once=plan.experiment.oracle.ask_once,
-        conditions=_fallen(plan, out),
+        conditions=[
+            Fallen(condition=name, answered=counts["llm"], fallbacks=sum(counts[source] for source in FALLBACKS))
+            for name, counts in found.items()
+        ],
     )
-
-
-def _fallen(plan: Plan, out: Path) -> list[Fallen]:
-    """Return for each condition the model's choices and the fallbacks, from the summaries of its cells."""
-    found: dict[str, Counter[str]] = {}
-    for cell in plan.cells:
-        sources = read_summary(cell_path(out, cell)).get("decisions_by_source", {})
-        found.setdefault(cell.condition, Counter()).update(sources)
-    return [
-        Fallen(condition=name, answered=counts["llm"], fallbacks=sum(counts[source] for source in FALLBACKS))
-        for name, counts in found.items()
-    ]
