@@ -34,7 +34,7 @@ from actors.studies.calibration.calibration_plan import (
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
 from actors.studies.calibration.run import OnRuns, run_calibration
 from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.driver import Where, opened
+from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps

@@ -11,7 +11,7 @@ from rich.text import Text
 from actors.cli.render import line, parts_of, table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import amount_of, duration, usd
-from actors.pages.sharing_words import interval, is_far
+from actors.pages.words import interval, is_far
 from actors.runs.summary import Summary
 from prism.distribution import SIZE_TOTALS
 from prism.show import Show

@@ -37,7 +37,6 @@ from actors.display.work import Standing, live_console, progress_shown
 from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
-from actors.studies.experiments.driver import Where, cells_to_do, opened
 from actors.studies.experiments.outcome import (
     OUTCOME,
     Outcome,
@@ -48,7 +47,7 @@ from actors.studies.experiments.outcome import (
 )
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.plan_record import record_plan
-from actors.studies.experiments.processes import room
+from actors.studies.experiments.processes import Where, cells_to_do, opened, room
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import register, scores_of_runs
 from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_of_model

@@ -15,9 +15,9 @@ from actors.cli.render import facts, line, show
 from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.driver import cells_to_do
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.plan_record import promised_so_far
+from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
 from prism.experiment import UNPAIRED, Experiment, Hypothesis, effect_found, smallest_p

@@ -20,8 +20,8 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.studies.experiments.cells import cells_begun
-from actors.studies.experiments.driver import Where
 from actors.studies.experiments.plan import make_plan, parts_of, text_of
+from actors.studies.experiments.processes import Where
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.seals import (
     notes_on_plan,

@@ -19,7 +19,7 @@ from actors.cli.trust import TRUST
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
-from actors.studies.experiments.driver import Where
+from actors.studies.experiments.processes import Where
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.replications.ledger import (
     HERE_SAID,

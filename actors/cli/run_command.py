@@ -35,8 +35,8 @@ from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
 from actors.runtime.gc_pause import share_one_heap
 from actors.runtime.simulation import Progress, Simulation
-from actors.store.answers import answers_in
 from actors.store.lock import locked
+from actors.store.oracle_log import answers_in
 from prism.agents import FALLBACKS
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError

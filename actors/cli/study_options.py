@@ -17,7 +17,7 @@ from actors.cli.options import Directory, require
 from actors.core.errors import run_directory_error
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
-from actors.studies.experiments.driver import PROCESSES
+from actors.studies.experiments.processes import PROCESSES
 
 
 class FileGroup(Group):

@@ -24,7 +24,7 @@ from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
-from actors.store.answers import KeptAnswers
+from actors.store.oracle_log import KeptAnswers
 from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Columns

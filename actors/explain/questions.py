@@ -13,8 +13,7 @@ from actors.display.words import usd
 from actors.explain.requests import Requests, requests_of
 from actors.explain.retrace import OpenRun, PlacedQuestion, Trace, TracedTurn
 from actors.explain.tree import Node, plain, shares
-from actors.store.answers import judgements_in, logged_in
-from actors.store.oracle_log import LoggedAnswer
+from actors.store.oracle_log import LoggedAnswer, judgements_in, logged_in
 from prism.agents import Source
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd

@@ -36,8 +36,8 @@ from actors.explain.retrace import OnBegin, OpenRun
 from actors.explain.tree import COLUMNS, Node
 from actors.factory.oracle_backends import open_oracle
 from actors.runtime.simulation import Simulation
-from actors.store.answers import KeptAnswers
 from actors.store.messages import Framed, differing_agents, messages_of
+from actors.store.oracle_log import KeptAnswers
 from prism.agents import Question, Source, Update
 from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged

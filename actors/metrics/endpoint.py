@@ -6,23 +6,150 @@ the phase of the run. After the end it is served until the scraper has seen the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import hmac
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from threading import Event as Flag
+from threading import current_thread, main_thread
 
 from prometheus_client import CollectorRegistry
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
 from actors.core.ports import Address
-from actors.metrics.exposition import TEXT, Exposition
-from actors.metrics.http_server import MetricsServer, Render
-from actors.metrics.lifecycle import Lifecycle
+from actors.http.server import Server, ServerOptions, address_of, listen
+from actors.metrics.access import read_credentials, read_tls
+from actors.metrics.exposition import TEXT, Exposition, Lifecycle
 from actors.metrics.observer import Metrics
-from actors.metrics.scrapes import Scrapes
-from prism.config import Config
+from prism.config import Config, MetricsConfig
+
+WANTED = 2
+"""The scrapes after the end: a single one may be lost."""
+
+
+class Scrapes:
+    """The times of the latest scrapes by Prometheus, or by a client that scrapes as it does. For any thread.
+
+    Other clients may read the page only once, so nothing waits for them.
+
+    Args:
+        clock: seconds, from any start.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._latest = float("-inf")
+        self._left = WANTED
+        self._enough = Flag()
+
+    def add(self) -> None:
+        self._latest = self._clock()
+        self._left -= 1
+        if self._left <= 0:
+            self._enough.set()
+
+    def wait_for(self, longest_s: float) -> None:
+        """Wait for two more scrapes, at most `longest_s`. A signal ends the wait.
+
+        Do not wait if nobody has scraped for that time.
+        """
+        self._left = WANTED
+        self._enough.clear()
+        if self._clock() - self._latest <= longest_s:
+            with _on_signal(self._enough.set):
+                self._enough.wait(longest_s)
+
+
+@contextmanager
+def _on_signal(function: Callable[[], None]) -> Iterator[None]:
+    """Call a function at SIGINT and SIGTERM in the block; in a thread that gets no signals, do nothing."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = {kind: signal.signal(kind, lambda *_: function()) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+PROTECTED = "/metrics"
+"""The page that needs the password."""
+PROBES = frozenset({"/healthz", "/readyz"})
+"""The pages that are answered however many clients there are: they only look at a few numbers."""
+OPTIONS = ServerOptions(
+    name="metrics", always=PROBES, headers=(("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+)
+
+Render = Callable[[Request], Response | Awaitable[Response]]
+"""A function that returns a page; one that takes a while is no coroutine, and is called in another thread."""
+
+
+class MetricsServer:
+    """A server of pages, until it is closed.
+
+    Args:
+        config: the address, TLS and the user.
+        pages: `{path: function that returns the page}`; a password protects `PROTECTED`, which is no coroutine.
+        environment: the variables with the password.
+
+    Raises:
+        AddressError: the address cannot be listened on.
+        ConfigError: the certificate cannot be used, or a password is missing.
+    """
+
+    def __init__(
+        self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
+    ) -> None:
+        tls, credentials = read_tls(config), read_credentials(config, environment)
+        listener = listen(config.host, config.port, "metrics", ("metrics.host", "metrics.port"))
+        self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
+        self.port = self._server.port
+        local = "::1" if config.host == "::" else "127.0.0.1"
+        self.url = address_of(config.host, self.port, local, "http" if tls is None else "https")
+        """Its address for a client on this machine."""
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def _site(pages: Mapping[str, Render], credentials: bytes | None) -> Starlette:
+    """Return the application; `credentials` are those for the page `PROTECTED`."""
+    there_are = PlainTextResponse(f"there are only {', '.join(pages)}\n", 404)
+    broken = PlainTextResponse("this page cannot be made; the run's log says why\n", 500)
+    return Starlette(
+        routes=[
+            Route(path, page if credentials is None or path != PROTECTED else partial(_protected, page, credentials))
+            for path, page in pages.items()
+        ],
+        exception_handlers={404: lambda *_: there_are, Exception: lambda *_: broken},
+    )
+
+
+def _protected(page: Render, credentials: bytes, request: Request) -> Response | Awaitable[Response]:
+    """Return the page, or ask for the password."""
+    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    try:
+        given = base64.b64decode(encoded.strip(), validate=True)
+    except ValueError:
+        given = b""
+    if scheme.lower() == "basic" and hmac.compare_digest(given, credentials):
+        return page(request)
+    line = "a user name and a password are needed\n"
+    return PlainTextResponse(line, 401, {"WWW-Authenticate": 'Basic realm="prism"'})
+
 
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
 """A header that Prometheus and compatible scrapers send with each scrape; a browser or curl does not."""

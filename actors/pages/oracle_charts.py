@@ -11,8 +11,7 @@ import numpy as np
 from actors.display.words import usd
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import group_name
-from actors.pages.sharing_words import interval
-from actors.pages.words import count, listed, plural, share, spread
+from actors.pages.words import count, interval, listed, plural, share, spread
 from actors.plots.cascades import tails
 from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT

@@ -11,8 +11,7 @@ from actors.factory.input_files import plain_name
 from actors.pages.card import Table, table_of
 from actors.pages.groups import group_name
 from actors.pages.html import Element
-from actors.pages.sharing_words import sharing_notice
-from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, spread
+from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, sharing_notice, spread
 from actors.pages.words import figure as digits
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus

@@ -113,7 +113,7 @@ class PlaySite(Site):
     Args:
         config: the configuration before any change.
         name: of runs that are kept.
-        place: the directory of all others, by `actors.playground.place`.
+        place: the directory of all others, by `actors.playground.world`.
         frame: the pages that may show it inside of them.
     """
 

@@ -19,9 +19,9 @@ from actors.factory.input_files import INPUTS, KEPT, load_population
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary
-from actors.store.answers import logged_in
 from actors.store.course import point_ticks, read_course
 from actors.store.listing import RunStatus, list_run
+from actors.store.oracle_log import logged_in
 from actors.store.run import Recorded
 from prism.answers import setting_in_words
 from prism.config import Config

@@ -16,9 +16,8 @@ from actors.core.errors import JournalError
 from actors.core.state import RunState
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import Checkpoint, Position
+from actors.store.checkpoint import Checkpoint, CheckpointWriter, Position
 from actors.store.checkpoint_fork import ForkedCheckpoint
-from actors.store.checkpoint_writer import CheckpointWriter
 from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain

@@ -1,16 +1,21 @@
-"""The code that decides a run, as a hash of its files."""
+"""The code that decides a run, as a hash of its files; and the user's own code, with its permission to be run."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import prism
-from actors.factory.own_code import sources_below, sources_of, sources_sha256
-from actors.store.manifest import Manifest
+from actors.factory.domains import own_code
+from actors.factory.own_code import OwnCode, allow, sources_below, sources_of, sources_sha256, unknown_code
+from actors.store.manifest import CONFIG, Manifest, read_manifest
+from actors.store.run import read_resolved
 from prism.config import Config
+from prism.errors import PrismError
 
 ROOMS = ("core", "factory", "oracle", "runtime")
 """The rooms of `actors` that, with `prism`, decide the content of a tick. The others keep it or show it."""
@@ -64,3 +69,26 @@ def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path,
         seed=config.simulation.seed,
         inputs=inputs,
     )
+
+
+def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
+    """Return the code that running a directory's run again would run, and that its user has not run here before.
+
+    No code is run here. Code that cannot be read or found is left out: it cannot run, and a run of it says why.
+
+    Args:
+        overrides: `a.b=value` each: settings that the run is to have.
+    """
+    named: dict[str, Sequence[str]] = {CONFIG: overrides}
+    with suppress(PrismError):
+        named |= {fork.config: () for fork in read_manifest(path).forks}
+    found: dict[str, OwnCode] = {}
+    for name, changes in named.items():
+        with suppress(PrismError):  # an error of this file alone: the code that other files name is still asked about
+            found |= {code.key: code for code in own_code(read_resolved(path / name, changes))}
+    return unknown_code(found.values())
+
+
+def trust_run(path: Path, overrides: Sequence[str] = ()) -> None:
+    """Let the code that a run names be run here, now and later. The arguments are those of `unknown_code_of`."""
+    allow(unknown_code_of(path, overrides))

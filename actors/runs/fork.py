@@ -24,8 +24,7 @@ from actors.runs.replay import copy_state, replay
 from actors.runs.rounds_csv import round_of
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
-from actors.store.answers import answers_in, judgements_in
-from actors.store.checkpoint_writer import write_checkpoint
+from actors.store.checkpoint import write_checkpoint
 from actors.store.disk import RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.journal_writer import JournalWriter
@@ -33,8 +32,10 @@ from actors.store.manifest import CONFIG, Fork, read_manifest
 from actors.store.oracle_log import (
     ANSWERS,
     FIRST_ANSWER,
+    answers_in,
     create_answers,
     encode_answer,
+    judgements_in,
     scan_answers,
 )
 from actors.store.record import whole_ticks

@@ -29,8 +29,7 @@ from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.runtime.gc_pause import return_free_memory
 from actors.store.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
-from actors.store.checkpoint import Position
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import CheckpointWriter, Position
 from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer

@@ -12,7 +12,7 @@ from time import perf_counter
 import msgspec
 from anyio import to_thread
 
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import CheckpointWriter
 from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS

@@ -20,8 +20,7 @@ import structlog
 from anyio import to_thread
 
 from actors.core.state import RunState
-from actors.store.checkpoint import Position
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import CheckpointWriter, Position
 from actors.store.disk import Disk, RealDisk
 from prism.columns import Column
 

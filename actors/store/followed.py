@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from actors.core.errors import JournalError
 from actors.core.frames import Damage, digest_of
 from actors.core.messages import Message
+from actors.store.course import States
 from actors.store.journal import JOURNAL, journal_size
 from actors.store.messages import messages_in, of_agent, tables_of
 from actors.store.posts import COLUMNS as OF_POSTS
 from actors.store.posts import NO_POSTS, Posts
 from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows
 from actors.store.segments import TableRows
-from actors.store.states import States
 from prism.agents import DECIDED, FALLBACKS
 from prism.columns import Ints
 

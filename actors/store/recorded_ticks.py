@@ -12,10 +12,10 @@ from actors.core.errors import DivergedError
 from actors.core.frames import HEAD, ORIGIN
 from actors.core.messages import LATE, Message
 from actors.core.state import Effort
-from actors.store.answers import RecordedAnswers
 from actors.store.disk import Disk
 from actors.store.journal import TickFrame, read_ticks
 from actors.store.messages import messages_in
+from actors.store.oracle_log import RecordedAnswers
 from prism.agents import Question, Source, Update
 from prism.agents.waves import Kind
 from prism.events import KINDS, UPDATES, Intervened

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from actors.core.errors import UntrustedCodeError
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import load_posts
-from actors.store.answers import answers_by_question, judgements_in
 from actors.store.listing import list_run
 from actors.store.messages import questions_in
-from actors.store.oracle_log import ANSWERS
+from actors.store.oracle_log import ANSWERS, answers_by_question, judgements_in
 from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.question_bytes import question_bytes
 from actors.store.record import AGENT, tick_of_rows

@@ -10,9 +10,9 @@ import msgspec
 from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, plural, text_of
-from actors.store.answers import answers_in
 from actors.store.followed import Followed
 from actors.store.messages import messages_where
+from actors.store.oracle_log import answers_in
 from actors.studies.causes.record import kept_causes
 from actors.studies.causes.words import added_words
 from actors.view.viewed_run import ViewedRun

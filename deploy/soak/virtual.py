@@ -30,8 +30,7 @@ import anyio
 from prometheus_client import CollectorRegistry
 
 from actors import RunResult, read_config, run_async
-from actors.metrics.exposition import Exposition
-from actors.metrics.lifecycle import Lifecycle
+from actors.metrics.exposition import Exposition, Lifecycle
 from actors.metrics.observer import Metrics
 from actors.runtime.gc_pause import share_one_heap
 from actors.testing import run_in_virtual_time

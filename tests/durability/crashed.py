@@ -43,7 +43,7 @@ def crash(place: Path, config: str) -> Crashed:
     (place / "config.yaml").write_text(config)
     path, whole = place / "run", place / "whole"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("actors.store.checkpoint_writer.KEPT", 3)  # two are left when the last one is taken away
+        patch.setattr("actors.store.checkpoint.KEPT", 3)  # two are left when the last one is taken away
         _prism("run", str(place / "config.yaml"), "--out", str(path))
     names = checkpoint_names(RealDisk(path))
     (path / names[0]).unlink()

@@ -20,8 +20,8 @@ from actors.explain.retrace import OpenRun, fixed
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay, triggers_of
 from actors.runtime.simulation import Simulation
-from actors.store.answers import KeptAnswers, answers_in
 from actors.store.messages import messages_of
+from actors.store.oracle_log import KeptAnswers, answers_in
 from prism.agents import Question, Source, Trigger, Update
 from prism.audit import Recorded, wilson
 from prism.columns import Ints

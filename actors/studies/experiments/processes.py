@@ -6,22 +6,26 @@ Memory is read from /proc; it is unknown without /proc.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import msgspec
+
+from actors.core.errors import PlaceError
 from actors.core.forkserver import forkserver
 from actors.core.machine import processors
 from actors.factory.input_files import Kept, input_paths, inputs_shared, kept_inputs, locate_input, place_of
 from actors.studies.experiments.batch import KILLED, Executor, LostError
-from actors.studies.experiments.cells import Done, Task, cell_path, work
-from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.cells import Done, Task, cell_path, is_done, work
+from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 
@@ -164,3 +168,36 @@ def available_bytes() -> int | None:
     except (OSError, ValueError):  # no container, or one without a limit
         return left
     return in_container if left is None else min(left, in_container)
+
+
+PROCESSES = "processes"
+
+
+def cells_to_do(plan: Plan, out: Path) -> list[Cell]:
+    """Return the cells that are not done yet, each key once."""
+    left = {cell.key: cell for cell in plan.cells}
+    return [cell for cell in left.values() if not is_done(cell_path(out, cell))]
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    # `processes` of this machine; `ray`, the cluster that runs here or one that is started for the experiment;
+    # `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of
+    on: str = PROCESSES
+    jobs: int | None = None  # cells at once, 1 or more; None for one on each processor, as far as the memory holds them
+    gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
+
+
+@contextmanager
+def opened(where: Where) -> Iterator[Executor]:
+    """Provide the place where cells are run. Its workers end with the block."""
+    executor: Executor
+    if where.on == PROCESSES:
+        executor = Processes(where.jobs, where.gateway)
+    else:
+        if where.on != "ray" and re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", where.on) is None:
+            raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
+        from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
+
+        executor = OnRay(where.on, where.jobs, where.gateway)
+    with executor:
+        yield executor

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from actors.metrics.http_server import MetricsServer, Render
+from actors.metrics.endpoint import MetricsServer, Render
 from prism.config import MetricsConfig
 from tests.actors.metrics.pages import ANY, PAGES, Serve
 

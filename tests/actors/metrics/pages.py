@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from actors.metrics.http_server import MetricsServer, Render
+from actors.metrics.endpoint import MetricsServer, Render
 from prism.config import MetricsConfig
 
 ANY = MetricsConfig(port=0)

@@ -7,8 +7,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from actors.metrics.exposition import Exposition
-from actors.metrics.lifecycle import Lifecycle
+from actors.metrics.exposition import Exposition, Lifecycle
 from actors.metrics.observer import Metrics
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from actors.core.errors import AddressError
-from actors.metrics.http_server import MetricsServer
+from actors.metrics.endpoint import MetricsServer
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask

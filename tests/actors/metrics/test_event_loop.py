@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from actors.metrics.event_loop import BEATS, PERIOD_S, LoopLag
+from actors.metrics.observer import BEATS, PERIOD_S, LoopLag
 from tests.schedules import in_schedules
 
 

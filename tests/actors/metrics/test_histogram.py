@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from actors.metrics.histogram import Histogram
+from actors.metrics.snapshot import Histogram
 
 BOUNDS = (0.1, 0.5, 1.0)
 

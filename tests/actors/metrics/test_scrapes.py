@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Thread
 
-from actors.metrics.scrapes import Scrapes
+from actors.metrics.endpoint import Scrapes
 
 
 class Clock:

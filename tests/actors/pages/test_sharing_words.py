@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from actors.pages.sharing_words import sharing_notice
+from actors.pages.words import sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
 from tests.catalogue import catalogue

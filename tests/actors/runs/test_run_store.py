@@ -17,8 +17,7 @@ from actors.core.errors import JournalError
 from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
 from actors.store.batch_writer import Execute, in_thread
-from actors.store.checkpoint import checkpoint_names
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import CheckpointWriter, checkpoint_names
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL, read_header, read_tail, read_ticks
 from actors.store.journal_writer import JournalWriter

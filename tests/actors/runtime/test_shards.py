@@ -19,8 +19,7 @@ from actors.factory.domains import build_domain
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import Position, checkpoint_name
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import CheckpointWriter, Position, checkpoint_name
 from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns

@@ -10,8 +10,7 @@ import numpy as np
 
 from actors.core.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
 from actors.core.state import EngineState, RunState
-from actors.store.checkpoint import Checkpoint, Position
-from actors.store.checkpoint_writer import CheckpointWriter
+from actors.store.checkpoint import Checkpoint, CheckpointWriter, Position
 from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_header
 from actors.store.journal_writer import JournalWriter

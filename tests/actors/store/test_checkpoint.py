@@ -11,12 +11,13 @@ from actors.core.state import RunState
 from actors.store.checkpoint import (
     MAGIC,
     Checkpoint,
+    CheckpointWriter,
     Head,
     Position,
     checkpoint_names,
     read_checkpoint,
+    write_checkpoint,
 )
-from actors.store.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.store.framed_files import read_frames
 from prism.bundles import packed
 from prism.columns import PIECE, Columns

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.store.checkpoint_writer import write_checkpoint
+from actors.store.checkpoint import write_checkpoint
 from actors.store.findings import Verification, verify_files
 from actors.store.journal import JOURNAL
 from actors.store.oracle_log import ANSWERS, AnswersScan, scan_answers

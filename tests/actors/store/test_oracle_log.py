@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from actors.core.frames import ORIGIN, encode_frame
 from actors.core.messages import Decided
-from actors.store.answers import RecordedAnswers
 from actors.store.oracle_log import (
     ANSWERS,
     MAGIC,
+    RecordedAnswers,
     encode_answer,
     scan_answers,
 )

@@ -14,9 +14,9 @@ from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
 from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
 from actors.studies.experiments.cells import Done
-from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.on_ray import Room
 from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.processes import Where, opened
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 

@@ -14,10 +14,9 @@ from actors.results.result import read_result
 from actors.store.lock import locked
 from actors.studies.experiments import processes
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
-from actors.studies.experiments.driver import Where, opened
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.processes import room
+from actors.studies.experiments.processes import Where, opened, room
 from actors.studies.experiments.run_measures import measured
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
