@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
+from actors.store.messages import messages_in, tables_of
+from actors.store.record import Record
 from tests.command import prism_alone
 from tests.paths import ROOT
 from tests.plain import Sections, plain
@@ -237,3 +239,15 @@ def changed_run(recorded: Recorded) -> Path:
 def economy_run(recorded: Recorded) -> Path:
     """Return a run of an economy with a shock in its third quarter."""
     return recorded("economy")
+
+
+def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None = None) -> Iterator[list[Any]]:
+    """Yield the messages of each tick of a run, up to any damage.
+
+    Args:
+        wanted: as in `messages_in`.
+        first: the first tick; `until`: the one after the last; None for all ticks.
+    """
+    record = Record(path)
+    for tick in record.ticks(first, until, *tables_of(*wanted)):
+        yield messages_in(tick, record.shapes, record.kinds, *wanted)

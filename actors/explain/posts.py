@@ -116,8 +116,6 @@ async def _causes(
         events: in their order.
         look: called with the simulation after each tick that is done again.
     """
-    if not events:
-        return {}
     first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
     trace, wanted = Trace({event.agent for event in events}, first, events[-1].tick), {*events}
     latest: defaultdict[int, deque[TracedTurn]] = defaultdict(lambda: deque(maxlen=TURNS_KEPT))

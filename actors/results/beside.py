@@ -125,11 +125,12 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
         return Compared([], str(made_of(run for runs in found.values() for run in runs)))
     shared = set.intersection(*({run.seed for run in runs} for runs in ended.values()))
     if shared:
-        ended = {said: _by_seed(runs, shared) for said, runs in ended.items()}
+        by_seed = {said: {run.seed: run for run in runs} for said, runs in ended.items()}
+        ended = {said: [found[seed] for seed in sorted(shared)] for said, found in by_seed.items()}
     answers = []
     for place in places:
         if all(place in run.values for runs in ended.values() for run in runs):
-            told = [_side(said, place, runs) for said, runs in ended.items()]
+            told = [side_of(said, place, [run.values[place] for run in runs], runs) for said, runs in ended.items()]
             ordered = told[::-1] if len(told) == 2 else told  # a description tells the difference of its first side
             answers.append(described_by(words_of(place, place), ordered, is_matched=bool(shared)))
     runs = [run for each in ended.values() for run in each]
@@ -138,17 +139,13 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     return Compared(answers, " ".join([*caveats(calibrations, fallbacks, 0, 0), str(made_of(runs))]))
 
 
-def _by_seed(runs: Sequence[Beside], seeds: set[int]) -> list[Beside]:
-    found = {run.seed: run for run in runs}
-    return [found[seed] for seed in sorted(seeds)]
-
-
-def _side(said: str, place: str, runs: Sequence[Beside]) -> Side:
-    others = [other for other in companions(place) if all(other in run.values for run in runs)]
+def side_of(said: str, place: str, values: list[float], runs: Sequence[Beside]) -> Side:
+    """Return a measure of some runs as a side of a comparison, with what may point the other way."""
+    others = [other for other in companions(place) if runs and all(other in run.values for run in runs)]
     sizes = [run.sizes for run in runs]
     return Side(
         said=said,
-        values=[run.values[place] for run in runs],
+        values=values,
         sizes=sizes if all(sizes) else (),
         beside=[(words_of(other, other), [run.values[other] for run in runs]) for other in others],
     )

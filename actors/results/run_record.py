@@ -110,7 +110,16 @@ class RunRecord(Recorded):
         self.summary = _summary(self.summary_fields) if is_of_the_end else None
         """The numbers of its end; None if it has not ended, or ended in another way."""
         self.rounds = self.rounds_until(self.course.ticks)
-        self.oracle = _oracle(path)
+        # The traces in the oracle's log, up to any damage; None if no model was asked.
+        latencies, ledger = list[float](), Ledger()
+        for record in logged_in(path):
+            if isinstance(record, Judged):
+                continue
+            ledger.add(record.spent)
+            if isinstance(record, Decided) and not record.reason and record.spent:
+                latencies.append(record.latency_s)
+        spent = sorted(ledger, key=lambda each: each.outcome)
+        self.oracle = OracleTrace(latencies_s=latencies, spent=spent) if spent else None
         """The traces of calls to a model; None without any."""
         self.audience: Audience | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
@@ -156,19 +165,6 @@ def _summary(fields: dict[str, Any]) -> Summary | None:
         return Summary.from_fields(fields)
     except msgspec.ValidationError:
         return None
-
-
-def _oracle(path: Path) -> OracleTrace | None:
-    """Return the traces in the oracle's log, up to any damage; None if no model was asked."""
-    latencies, ledger = list[float](), Ledger()
-    for record in logged_in(path):
-        if isinstance(record, Judged):
-            continue
-        ledger.add(record.spent)
-        if isinstance(record, Decided) and not record.reason and record.spent:
-            latencies.append(record.latency_s)
-    spent = sorted(ledger, key=lambda each: each.outcome)
-    return OracleTrace(latencies_s=latencies, spent=spent) if spent else None
 
 
 _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?:\\.|[^/"\\])+))?')

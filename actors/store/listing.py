@@ -11,7 +11,6 @@ import msgspec
 
 from actors.core.errors import ActorError, JournalError
 from actors.core.frames import ORIGIN, digest_of
-from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, read_header, scan_journal
 from actors.store.lock import LOCK, holder_of
 from actors.store.manifest import MANIFEST, SUMMARY, Manifest
@@ -96,17 +95,21 @@ def list_run(path: Path) -> ListedRun:
     phase = None if working is None else _phase(path)
     try:
         run = Recorded(path)
-        length, (agents, ticks, digest) = run.config.simulation.length, _journal(run.disk)
+        length = run.config.simulation.length
+        header, first = read_header(run.disk)
+        at = next(positions_in(run.disk), None)
+        offset, tick, link = (first, 0, ORIGIN) if at is None else (at.journal_bytes, at.tick, at.link)
+        scan = scan_journal(run.disk, offset, tick=tick, link=link)
     except (ActorError, ConfigError, OSError):
         return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
-    summary = run.summary_fields if run.summary_fields.get("ticks") == ticks else {}  # else that of an earlier end
-    stopped_by = _stopped_by(run.manifest, summary, ticks)
+    summary = run.summary_fields if run.summary_fields.get("ticks") == scan.ticks else {}  # else that of an earlier end
+    stopped_by = _stopped_by(run.manifest, summary, scan.ticks)
     if working is not None:
         status = RunStatus.RUNNING
     elif _has_gap(run):
         status = RunStatus.DAMAGED
     elif summary:
-        status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
+        status = RunStatus.DONE if scan.ticks >= length else RunStatus.STOPPED
     else:
         status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
     fork = run.manifest.forks[-1] if run.manifest.forks else None
@@ -115,10 +118,10 @@ def list_run(path: Path) -> ListedRun:
         path=path,
         status=status,
         domain=run.domain_name,
-        ticks=ticks,
+        ticks=scan.ticks,
         length=length,
-        agents=agents,
-        digest=digest,
+        agents=header.agents,
+        digest=digest_of(scan.link),
         is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=working,
         phase=phase,
@@ -170,12 +173,3 @@ def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
     if stop is None or stop.tick != ticks:
         return str(summary.get("stopped_by") or "")
     return str(stop)
-
-
-def _journal(disk: Disk) -> tuple[int, int, str]:
-    """Return `(agents, whole ticks, digest)` of a run's journal, which is read from the latest checkpoint on."""
-    header, first = read_header(disk)
-    at = next(positions_in(disk), None)
-    offset, tick, link = (first, 0, ORIGIN) if at is None else (at.journal_bytes, at.tick, at.link)
-    scan = scan_journal(disk, offset, tick=tick, link=link)
-    return header.agents, scan.ticks, digest_of(scan.link)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter, ne
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -135,21 +134,6 @@ def differing_agents(was: Framed, would: Framed, size: int) -> list[int]:
             differs[parts[0][0][rows[0][is_other]]] = True
     found: list[int] = np.flatnonzero(differs).tolist()
     return found
-
-
-def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None = None) -> Iterator[list[Any]]:
-    """Yield the messages of each tick of a run, up to any damage.
-
-    Args:
-        wanted: as in `messages_in`.
-        first: the first tick; `until`: the one after the last; None for all ticks.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
-    record = Record(path)
-    for tick in record.ticks(first, until, *tables_of(*wanted)):
-        yield messages_in(tick, record.shapes, record.kinds, *wanted)
 
 
 def messages_where(

@@ -46,6 +46,7 @@ from prism.show import Show
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+BINARY = "application/octet-stream"
 OPEN_MAX = 8
 """Runs that are kept in memory; the one that was looked at longest ago is closed first."""
 CASCADES_LISTED = 20
@@ -126,9 +127,9 @@ class Site:
                 Route("/static/page.css", lambda _: Response(report_css(), media_type="text/css")),
                 Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
                 Route("/static/{name}", lambda request: _file(self.static, request.path_params["name"], request)),
-                *(Route(path, partial(_part, work)) for path, work in parts.items()),
-                *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
-                *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
+                *(Route(path, partial(_answered, work, _html, "text/html")) for path, work in parts.items()),
+                *(Route(path, partial(_answered, work, _json, "application/json")) for path, work in numbers.items()),
+                *(Route(path, partial(_answered, work, bytes, BINARY)) for path, work in binary.items()),
             ],
             exception_handlers={404: self._no_page},
         )
@@ -358,35 +359,17 @@ def _number(request: Request, name: str) -> int:
         raise ProblemError(422, f"{name}: expected a whole number, got {text!r}") from None
 
 
-def _part(work: Callable[[Request], Sequence[Node] | str], request: Request) -> Response:
-    """Return a part of the page as HTML. Scripts in it would not run; there are none."""
-
-    def made() -> Response:
-        found = work(request)
-        return Response(found if isinstance(found, str) else written(found), media_type="text/html")
-
-    return _attempt(made)
-
-
-def _answer(work: Callable[[Request], Any], request: Request) -> Response:
-    return _attempt(lambda: Response(_json(work(request)), media_type="application/json"))
-
-
-def _bytes(work: Callable[[Request], bytes], request: Request) -> Response:
-    return _attempt(lambda: Response(work(request), media_type="application/octet-stream"))
-
-
-def _attempt(work: Callable[[], Response]) -> Response:
+def _answered(work: Callable[[Request], Any], encode: Callable[[Any], Any], kind: str, request: Request) -> Response:
     try:
-        return work()
-    except ProblemError as error:
-        return _problem(error.status, error)
-    except (PrismError, ActorError, ValueError, LookupError, OSError, MemoryError) as error:
-        return _problem(422, error)
+        return Response(encode(work(request)), media_type=kind)
+    except (ProblemError, PrismError, ActorError, ValueError, LookupError, OSError, MemoryError) as error:
+        status = error.status if isinstance(error, ProblemError) else 422
+        return Response(_json({"problem": shown(str(error))}), status, media_type="application/json")
 
 
-def _problem(status: int, error: Exception) -> Response:
-    return Response(_json({"problem": shown(str(error))}), status, media_type="application/json")
+def _html(found: Sequence[Node] | str) -> str:
+    """Return a part of the page. Scripts in it would not run; there are none."""
+    return found if isinstance(found, str) else written(found)
 
 
 def _json(value: Any) -> bytes:

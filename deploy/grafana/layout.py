@@ -38,9 +38,20 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     def build(self) -> Dashboard:
         board = dashboard.Dashboard(self.title).uid(self.uid).description(self.description).tags([TAG])
         board = board.timezone("browser").time("now-1h", "now").refresh("10s").readonly()
-        board = board.tooltip(DashboardCursorSync.CROSSHAIR).link(_siblings())
-        for variable in (_source(), _run(), _instance()):
-            board = board.with_variable(variable)
+        link = dashboard.DashboardLink("PRISM").type(DashboardLinkType.DASHBOARDS).tags([TAG]).icon("external link")
+        link = link.as_dropdown(True).include_vars(True).keep_time(True)
+        board = board.tooltip(DashboardCursorSync.CROSSHAIR).link(link)
+        source = dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus")
+        runs = dashboard.QueryVariable("run").label("Runs")
+        runs = runs.description("Directories of runs, by name. Several stand beside each other.")
+        runs = runs.query("label_values(prism_run_info, run_id)").datasource(SOURCE).multi(True)
+        runs = runs.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_DESC)
+        target = dashboard.QueryVariable("instance").label("Target").description("Where the run is scraped, host:port.")
+        target = target.query('label_values(prism_run_info{run_id=~"$run"}, instance)').datasource(SOURCE)
+        target = target.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_ASC)
+        every = VariableOption(text="All", value="$__all", selected=True)
+        target = target.include_all(True).all_value(".*").current(every)
+        board = board.with_variable(source).with_variable(runs).with_variable(target)
         number = 0
         for title, panels in self.rows.items():
             number += 1
@@ -54,26 +65,3 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
             # The SDK gives every variable the defaults of an interval, which Grafana's schema has for none.
             each.auto = each.auto_min = each.auto_count = None
         return built
-
-
-def _siblings() -> dashboard.DashboardLink:
-    link = dashboard.DashboardLink("PRISM").type(DashboardLinkType.DASHBOARDS).tags([TAG]).icon("external link")
-    return link.as_dropdown(True).include_vars(True).keep_time(True)
-
-
-def _source() -> dashboard.DatasourceVariable:
-    return dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus")
-
-
-def _run() -> dashboard.QueryVariable:
-    variable = dashboard.QueryVariable("run").label("Runs")
-    variable = variable.description("Directories of runs, by name. Several stand beside each other.")
-    variable = variable.query("label_values(prism_run_info, run_id)").datasource(SOURCE).multi(True)
-    return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_DESC)
-
-
-def _instance() -> dashboard.QueryVariable:
-    variable = dashboard.QueryVariable("instance").label("Target").description("Where the run is scraped, host:port.")
-    variable = variable.query('label_values(prism_run_info{run_id=~"$run"}, instance)').datasource(SOURCE)
-    variable = variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED).sort(VariableSort.ALPHABETICAL_ASC)
-    return variable.include_all(True).all_value(".*").current(VariableOption(text="All", value="$__all", selected=True))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.store.messages import ticks_of
 from tests.command import Prism
+from tests.recorded import ticks_of
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.standin.server import made_up
 

@@ -13,7 +13,6 @@ import pytest
 
 from actors import run
 from actors.store.journal import JOURNAL
-from actors.store.messages import ticks_of
 from actors.store.oracle_log import ANSWERS
 from actors.store.run import header_in
 from prism.agents import Question
@@ -21,6 +20,7 @@ from prism.config import Config
 from prism.llm.question_id import question_id
 from tests.catalogue import catalogue
 from tests.plain import plain
+from tests.recorded import ticks_of
 from tests.standin import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
 
 PEOPLE: dict[str, Any] = plain(

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from actors.runtime.simulation import Simulation
-from actors.store.messages import ticks_of
 from prism.agents import Update
 from prism.social.posts.post import PostKind, write_post
 from tests.command import Prism
+from tests.recorded import ticks_of
 from tests.standin import Fault, FaultPlan, ModelServer
 from tests.wire.support import config, run
 

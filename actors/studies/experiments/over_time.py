@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from actors.core.errors import JournalError
+from actors.results.beside import LEVELS
 from actors.store.manifest import read_summary
 from actors.store.rounds import RoundsTable, read_rounds
 from actors.studies.experiments.cells import cell_path
@@ -25,7 +26,6 @@ SEEDS_MAX = 200  # the most cells of a condition that are read; of more, the fir
 LINES_MAX = 20  # the most cells of a condition whose own lines are kept
 COUNTED = ("likes", "replies", "reshares", "posts")
 """Columns of `rounds.csv` that are totals from the start of the run: the growth in a round is their difference."""
-LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")  # columns that are levels
 CURVES_MAX = 4  # the most columns that are drawn over time
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from actors.results.beside import Beside, companions, read_beside
+from actors.results.beside import Beside, companions, read_beside, side_of
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
@@ -95,15 +95,8 @@ def _sides(
     settings, sides = {each.name: each.settings for each in asked.conditions}, []
     for name, seeds in kept.items():
         cells = [beside.get((name, seed), Beside()) for seed in seeds]
-        sizes = [cell.sizes for cell in cells]
-        places = [place for place in companions(asked.measures[measure]) if all(place in cell.values for cell in cells)]
-        side = Side(
-            said=condition_in_words(name, settings[name]),
-            values=[values[name, seed][measure] for seed in seeds],
-            sizes=sizes if all(sizes) else (),
-            beside=[(words_of(place, place), [cell.values[place] for cell in cells]) for place in places if cells],
-        )
-        sides.append(side)
+        measured = [values[name, seed][measure] for seed in seeds]
+        sides.append(side_of(condition_in_words(name, settings[name]), asked.measures[measure], measured, cells))
     return sides
 
 

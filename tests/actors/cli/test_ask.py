@@ -17,11 +17,11 @@ import pytest
 from actors.explain.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.explain.retrace import OpenRun
 from actors.results.result import read_result
-from actors.store.messages import ticks_of
 from prism.events import AttributeSet
 from tests.catalogue import catalogue
 from tests.command import Ended, prism_alone, run_prism
 from tests.paths import ROOT
+from tests.recorded import ticks_of
 
 CHART = """
 initial: away

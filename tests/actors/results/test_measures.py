@@ -10,8 +10,8 @@ import pytest
 
 from actors import RunDirectoryError, RunResult, query, read_result, run
 from actors.results.measures import by_problem, cascades_problem
-from actors.store.messages import ticks_of
 from prism.events import PostEvent
+from tests.recorded import ticks_of
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from actors.store.course import Step, read_course
-from actors.store.messages import ticks_of
 from actors.store.run import Recorded
 from prism.agents import DECIDED, MOVED, Update
 from prism.events import FeedShown, PostEvent
+from tests.recorded import ticks_of
 
 
 def test_what_is_counted_in_columns_is_what_messages_say_one_by_one(changed_run: Path, few_run: Path) -> None:
