@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import msgspec
@@ -52,20 +51,3 @@ class Scrape(msgspec.Struct, frozen=True):
     def labels(self, name: str) -> dict[str, str]:
         """Return the labels of the first sample of that name; none if there is no such sample."""
         return next((dict(has) for key, has in self.samples if key == name), {})
-
-    def quantile(self, share: float, name: str) -> float:
-        """Return a quantile of a histogram's observations, interpolated within its bucket, as in Prometheus."""
-        buckets: dict[float, float] = {}
-        for (key, has), value in self.samples.items():
-            if key == f"{name}_bucket":
-                bound = float(dict(has)["le"])
-                buckets[bound] = buckets.get(bound, 0.0) + value
-        total, lower, below = max(buckets.values()), 0.0, 0.0
-        for bound, count in sorted(buckets.items()):
-            if count >= share * total and count > below:
-                # The last bucket has no upper bound.
-                return (
-                    lower if math.isinf(bound) else lower + (bound - lower) * (share * total - below) / (count - below)
-                )
-            lower, below = bound, count
-        return lower

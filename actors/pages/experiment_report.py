@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from actors.factory.shipped import replications
 from actors.pages.audit_section import audit_section
@@ -24,7 +24,7 @@ from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
 from actors.pages.words import count, listed, pages_number, place_of, plural, span
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.over_time import OverTime, read_over_time
+from actors.studies.experiments.over_time import read_over_time
 from actors.studies.experiments.record import CellState, ExperimentRecord
 from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.replications.ledger import (
@@ -110,29 +110,69 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
 
 def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> Iterator[Section]:
     """Yield the sections of the page; those without content are left out."""
-    compared = [name for each in record.plan.experiment.hypotheses for name in each.contrast]
-    chosen = list(dict.fromkeys([*compared, *record.conditions]))
-    courses = read_over_time(record, chosen[:LINES_MAX])
-    line = read_line(record.path / LINE)
-    makers: list[Callable[[], Section | None]] = [
-        lambda: None if line is None else _published(line),
-        lambda: audit_section(record.path),
-        lambda: Section("statistics", "Statistics", list(_statistics(record))),
-        lambda: _comparisons(record),
-        lambda: _means(record, chosen),
-        lambda: _predictions(record),
-        lambda: _effects(record),
-        lambda: _cells_in_pictures(courses),
-        lambda: _thresholds(record),
-        lambda: _missing_cells(record),
-        lambda: _design(record),
-        lambda: _again(record, line),
-    ]
-    for make in makers:
-        section = make()
+    for section in _sections(record):
         if section is not None:
             on_step(section.title)
             yield section
+
+
+def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
+    outcome, line = record.outcome, read_line(record.path / LINE)
+    if line is not None:
+        yield _published(line)
+    yield audit_section(record.path)
+    yield Section("statistics", "Statistics", list(_statistics(record)))
+    if charts := forest(_named(record), outcome.exploratory):
+        yield Section("comparisons", "Comparisons", [grid(charts, "comparisons")])
+    # Means, of the conditions that are compared first.
+    compared = [name for each in record.plan.experiment.hypotheses for name in each.contrast]
+    chosen = list(dict.fromkeys([*compared, *record.conditions]))
+    charts = mean_charts(record, chosen)
+    yield Section(
+        "means", "Means over the seeds", [grid(charts, "means") if charts else missing("No cell has a value yet.")]
+    )
+    if (found := outcome.predictions) is not None:
+        table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores])
+        shown = table_of(table, "Predictions beside their outcomes", is_shown=True)
+        told = f"Sealed by {found.by} at {found.at}, with the seal {found.seal}. {SCORES_SAID}."
+        notes = (tag("p", f"{note[:1].upper()}{note[1:]}.", class_="notice") for note in found.notes)
+        yield Section("predictions", "Predictions", [shown, *notes, missing(told)])
+    # Main effects, and the indices of a sampled design.
+    parts: list[Node] = [grid(charts, "effects")] if (charts := effect_charts(record)) else []
+    if left_out := effects_left_out(record):
+        why = "no seed has a result in every condition, and means over unequal conditions would be no effects."
+        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {why}"))
+    if indices := sensitivity_charts(outcome.effects):
+        parts.append(grid(indices, "indices"))
+    yield Section("effects", "What the measures depend on", parts) if parts else None
+    # The cells over time.
+    courses = read_over_time(record, chosen[:LINES_MAX])
+    sizes = size_chart(courses)
+    if charts := [*([sizes] if sizes else []), *course_charts(courses)]:
+        parts = [grid(charts, "courses")]
+        if courses.left_out:
+            why = "two hundred of a condition are enough for a median and a band."
+            left = plural(courses.left_out, "cell")
+            parts.append(missing(f"{left} more are left out of these pictures: {why}"))
+        yield Section("courses", "Inside the runs", parts)
+    if record.plan.experiment.thresholds:
+        limits = [
+            (str(each.threshold), each.mean, each.condition, "met" if each.is_met else "missed")
+            for each in outcome.thresholds
+        ]
+        table = Table(("threshold", "mean", "of the condition", ""), limits)
+        shown = table_of(table, "The mean that is nearest to the limit", is_shown=True)
+        yield Section(
+            "thresholds",
+            "Thresholds",
+            [shown if record.is_final else missing("Thresholds are judged at the end.")],
+        )
+    if outcome.missing:
+        lost = [(name, len(seeds), listed([*map(str, seeds)], SEEDS_SHOWN)) for name, seeds in outcome.missing.items()]
+        shown = table_of(Table(("condition", "cells", "seeds"), lost), "Cells without a result", is_shown=True)
+        yield Section("missing", "What is missing", [shown])
+    yield _design(record)
+    yield _again(record, line)
 
 
 def _statistics(record: ExperimentRecord) -> Iterator[Node]:
@@ -223,68 +263,6 @@ def _discord(each: Comparison, alpha: float) -> str:
     return f" The interval {'leaves out' if leaves_out else 'holds'} 0, but the test decides."
 
 
-def _comparisons(record: ExperimentRecord) -> Section | None:
-    charts = forest(_named(record), record.outcome.exploratory)
-    return Section("comparisons", "Comparisons", [grid(charts, "comparisons")]) if charts else None
-
-
-def _means(record: ExperimentRecord, chosen: Sequence[str]) -> Section:
-    charts = mean_charts(record, chosen)
-    parts: list[Node] = [grid(charts, "means")] if charts else [missing("No cell has a value yet.")]
-    return Section("means", "Means over the seeds", parts)
-
-
-def _effects(record: ExperimentRecord) -> Section | None:
-    charts = effect_charts(record)
-    outcome = record.outcome
-    indices = sensitivity_charts(outcome.effects)
-    parts: list[Node] = [grid(charts, "effects")] if charts else []
-    left_out = effects_left_out(record)
-    if left_out:
-        why = "no seed has a result in every condition, and means over unequal conditions would be no effects."
-        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {why}"))
-    if indices:
-        parts.append(grid(indices, "indices"))
-    return Section("effects", "What the measures depend on", parts) if parts else None
-
-
-def _cells_in_pictures(courses: OverTime) -> Section | None:
-    sizes = size_chart(courses)
-    charts = [*([sizes] if sizes else []), *course_charts(courses)]
-    parts: list[Node] = [grid(charts, "courses")] if charts else []
-    if courses.left_out:
-        left = plural(courses.left_out, "cell")
-        why = "two hundred of a condition are enough for a median and a band."
-        parts.append(missing(f"{left} more are left out of these pictures: {why}"))
-    return Section("courses", "Inside the runs", parts) if charts else None
-
-
-def _predictions(record: ExperimentRecord) -> Section | None:
-    found = record.outcome.predictions
-    if found is None:
-        return None
-    table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores])
-    shown = table_of(table, "Predictions beside their outcomes", is_shown=True)
-    told = f"Sealed by {found.by} at {found.at}, with the seal {found.seal}. {SCORES_SAID}."
-    notes = (tag("p", f"{note[:1].upper()}{note[1:]}.", class_="notice") for note in found.notes)
-    return Section("predictions", "Predictions", [shown, *notes, missing(told)])
-
-
-def _thresholds(record: ExperimentRecord) -> Section | None:
-    if not record.plan.experiment.thresholds:
-        return None
-    if not record.is_final:
-        return Section("thresholds", "Thresholds", [missing("Thresholds are judged at the end.")])
-    rows = [
-        (str(each.threshold), each.mean, each.condition, "met" if each.is_met else "missed")
-        for each in record.outcome.thresholds
-    ]
-    table = Table(("threshold", "mean", "of the condition", ""), rows)
-    return Section(
-        "thresholds", "Thresholds", [table_of(table, "The mean that is nearest to the limit", is_shown=True)]
-    )
-
-
 def _published(line: Line) -> Section:
     """Return the published figures beside those of the runs, of an experiment that replicates a study."""
     rows = [
@@ -297,17 +275,6 @@ def _published(line: Line) -> Section:
     said = f"Hits: {told}. In the table, {HERE_SAID}."
     table = table_of(Table(columns, rows), "Figures", is_shown=True)
     return Section("published", "Published figures", [tag("p", said), table])
-
-
-def _missing_cells(record: ExperimentRecord) -> Section | None:
-    if not record.outcome.missing:
-        return None
-    rows = [
-        (name, len(seeds), listed(list(map(str, seeds)), SEEDS_SHOWN)) for name, seeds in record.outcome.missing.items()
-    ]
-    table = Table(("condition", "cells", "seeds"), rows)
-    shown = table_of(table, "Cells without a result", is_shown=True)
-    return Section("missing", "What is missing", [shown])
 
 
 def _design(record: ExperimentRecord) -> Section:

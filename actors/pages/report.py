@@ -140,24 +140,52 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
 def _sections(
     groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real, on_step: Callable[[str], None]
 ) -> Iterator[Section]:
-    runs = [run for group in groups for run in group.runs]
-    makers: list[Callable[[], Section | None]] = [
-        lambda: _glance(runs, groups, differences),
-        lambda: _cascades(groups, real),
-        lambda: _people(groups),
-        lambda: _economy(groups, real),
-        lambda: _world(groups),
-        lambda: _causes(groups),
-        lambda: audit_section(runs[0].path, [runs[0].listed.digest]) if len(runs) == 1 else None,
-        lambda: _states(groups),
-        lambda: _decisions(runs, groups),
-        lambda: _again(runs),
-    ]
-    for make in makers:
-        section = make()
+    for section in _made(groups, differences, real):
         if section is not None:
             on_step(section.title)
             yield section
+
+
+def _made(groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real) -> Iterator[Section | None]:
+    runs, pictures = [run for group in groups for run in group.runs], groups[0].first.show.pictures
+    yield _glance(runs, groups, differences)
+    if "cascades" in pictures:
+        yield _cascades(groups, real)
+    yield _people(groups)
+    if "quarters" in pictures:
+        charts = economy_charts(groups, real.quarters, real.source)
+        parts: list[Node] = [grid(charts, "quarters")] if charts else [missing("No whole quarter was run.")]
+        if not real.quarters:
+            parts.append(missing("No file of history is given: name one with --against."))
+        if charts and len(charts) < 2:
+            parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
+        yield Section("quarters", "The economy", parts)
+    if not {"cascades", "quarters"} & {*pictures}:
+        chart = world_chart(groups)
+        nothing = "The world tells no numbers over time, or fewer than two rounds were run."
+        drawn = grid([chart], "world") if chart else missing(nothing)
+        yield Section("world", "The world", [drawn, *run_tables.own_tables(groups)])
+    # The causes that `prism cause` has found.
+    parts = []
+    for place, group in enumerate(groups[:DETAILED_MAX]):
+        run, kept = group.first, kept_causes(group.first.path)
+        shown = Shown(run.course.posts, run.course.ticks, run.config.simulation.tick_seconds, f"cause-{place}")
+        if (found := cause_parts(kept, shown)) and len(runs) > 1:
+            parts.append(tag("p", f"Of run {run.name}:", class_="quiet"))
+        parts += found
+    yield Section("causes", "Causes", parts) if parts else None
+    yield audit_section(runs[0].path, [runs[0].listed.digest]) if len(runs) == 1 else None
+    yield _states(groups)
+    charts = [*decision_charts(groups), *sharing_charts(groups)]
+    parts = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
+    if all(run.oracle is None for run in runs):
+        parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
+    if (fallbacks := fallback_table(runs)) is None:
+        parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))
+    else:
+        parts.append(table_of(fallbacks, "Choices that were made without the oracle", is_shown=True))
+    yield Section("decisions", "Decisions and the oracle", parts)
+    yield _again(runs)
 
 
 def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Section:
@@ -213,22 +241,7 @@ def _states(groups: Sequence[RunGroup]) -> Section:
     return Section("states", "States", parts)
 
 
-def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
-    charts = [*decision_charts(groups), *sharing_charts(groups)]
-    parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
-    if all(run.oracle is None for run in runs):
-        parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
-    fallbacks = fallback_table(runs)
-    if fallbacks is None:
-        parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))
-    else:
-        parts.append(table_of(fallbacks, "Choices that were made without the oracle", is_shown=True))
-    return Section("decisions", "Decisions and the oracle", parts)
-
-
-def _cascades(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section | None:
-    if "cascades" not in groups[0].first.show.pictures:
-        return None
+def _cascades(groups: Sequence[RunGroup], real: Real) -> Section:
     if not any(len(run.course.posts.ids) for group in groups for run in group.runs):
         return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
     feeds = [[feed_of_run(run) for run in group.runs] for group in groups]
@@ -267,18 +280,6 @@ def _cascades(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section 
     return Section("cascades", "Posts and cascades", [*parts, *_only_first(groups, "Reach and trees")])
 
 
-def _causes(groups: Sequence[RunGroup]) -> Section | None:
-    """Return the section of causes that `prism cause` has found; None if no run keeps any."""
-    parts: list[Node] = []
-    for place, group in enumerate(groups[:DETAILED_MAX]):
-        run, kept = group.first, kept_causes(group.first.path)
-        shown = Shown(run.course.posts, run.course.ticks, run.config.simulation.tick_seconds, f"cause-{place}")
-        if (found := cause_parts(kept, shown)) and len(groups) + len(group.runs) > 2:
-            parts.append(tag("p", f"Of run {run.name}:", class_="quiet"))
-        parts += found
-    return Section("causes", "Causes", parts) if parts else None
-
-
 def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Real) -> list[Node]:
     if real.cascades is None and not real.hours:
         return []
@@ -288,18 +289,6 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
         of = f", {group.label}" if group.label else ""
         parts.append(table_of(run_tables.fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True))
     return parts
-
-
-def _economy(groups: Sequence[RunGroup], real: Real = NOTHING_REAL) -> Section | None:
-    if "quarters" not in groups[0].first.show.pictures:
-        return None
-    charts = economy_charts(groups, real.quarters, real.source)
-    parts: list[Node] = [grid(charts, "quarters")] if charts else [missing("No whole quarter was run.")]
-    if not real.quarters:
-        parts.append(missing("No file of history is given: name one with --against."))
-    if charts and len(charts) < 2:
-        parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
-    return Section("quarters", "The economy", parts)
 
 
 def _people(groups: Sequence[RunGroup]) -> Section | None:
@@ -321,16 +310,6 @@ def _people(groups: Sequence[RunGroup]) -> Section | None:
         nothing = "Fewer than two rounds were run, or not all runs have the measures of the first one."
         parts.append(grid([chart], "measures") if chart else missing(nothing))
     return Section("people", "People and ties", parts)
-
-
-def _world(groups: Sequence[RunGroup]) -> Section | None:
-    if {"cascades", "quarters"} & {*groups[0].first.show.pictures}:
-        return None
-    chart = world_chart(groups)
-    nothing = "The world tells no numbers over time, or fewer than two rounds were run."
-    return Section(
-        "world", "The world", [grid([chart], "world") if chart else missing(nothing), *run_tables.own_tables(groups)]
-    )
 
 
 def _again(runs: Sequence[RunRecord]) -> Section:
