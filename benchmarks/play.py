@@ -20,7 +20,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from actors.playground.app import Move, PlaySite
-from actors.playground.world import begun
+from actors.playground.place import begun
 from prism.config import load_config
 
 CHANGED = ("population.ambiguity", "feed.out_of_network", "feed.size", "population.activity.mean", "simulation.seed")

@@ -36,7 +36,7 @@ def play(
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
-    from actors.playground.world import begun  # noqa: PLC0415
+    from actors.playground.place import begun  # noqa: PLC0415
     from actors.runs.signals import ended_by_signals  # noqa: PLC0415
 
     with (

@@ -11,7 +11,7 @@ from pathlib import Path
 from actors.factory.config_file import read_config
 from actors.factory.domains import entrust, settled
 from actors.playground.app import PlaySite
-from actors.playground.world import begun
+from actors.playground.place import begun
 from actors.results.result import RunResult, read_result
 from actors.view.server import served
 from prism.config import Config

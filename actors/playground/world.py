@@ -11,9 +11,8 @@ import os
 import resource
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -22,11 +21,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError, NoMeasureError
-from actors.core.forkserver import forkserver
 from actors.explain.futures import Substitute
 from actors.factory.domains import build_domain, chart_of, is_own, show_of
 from actors.factory.input_files import note_files
 from actors.factory.oracle_backends import tape_path
+from actors.playground.place import VARIABLE
 from actors.results.api import run
 from actors.store.course import Course, read_course
 from actors.store.manifest import CONFIG
@@ -38,22 +37,6 @@ from prism.errors import ConfigError, PrismError
 from prism.llm import Tape, TapedModel
 from prism.social.ready import make_ready
 from prism.statechart import outline
-
-VARIABLE: Final = "PRISM_PLAY_PLACE"
-"""The variable with the directory in which the server finds the configuration."""
-
-
-@contextmanager
-def begun() -> Iterator[Path]:
-    """Begin the server of processes, and yield the directory, which is removed after the block."""
-    with TemporaryDirectory(prefix="prism-play-", ignore_cleanup_errors=True) as place:
-        os.environ[VARIABLE] = place
-        try:
-            forkserver("actors.playground.world", "actors.studies.experiments.processes")
-        finally:
-            del os.environ[VARIABLE]
-        yield Path(place)
-
 
 READY_WITHIN_S: Final = 5.0
 """The time that the command has to write the configuration, while the server of processes waits for it."""
@@ -239,5 +222,5 @@ def make_ready_in(place: Path) -> None:
     gc.freeze()
 
 
-if VARIABLE in os.environ:  # imported by the server of processes: `actors.playground.world`
+if VARIABLE in os.environ:  # imported by the server of processes: `actors.playground.place`
     make_ready_in(Path(os.environ.pop(VARIABLE)))

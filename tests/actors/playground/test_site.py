@@ -20,7 +20,7 @@ from starlette.responses import StreamingResponse
 
 import actors
 from actors.playground.app import SHOWN_MAX, Move, PlaySite
-from actors.playground.world import begun
+from actors.playground.place import begun
 from actors.studies.experiments.plan import make_plan
 from actors.studies.experiments.processes import Pool
 from actors.view.server import Guard
