@@ -26,7 +26,7 @@ from actors.factory import oracle_backends
 from actors.results.api import run
 from actors.studies.audit.asking import Change, Otherwise, ways_of
 from actors.studies.audit.audit import Auditing, Options
-from actors.studies.audit.carried import Outcomes
+from actors.studies.audit.carried import Future, Outcomes
 from actors.studies.audit.questions import Features
 from prism.audit import Audit, findings_of
 from prism.config import load_config
@@ -102,7 +102,7 @@ async def _changes(auditing: Auditing) -> dict[str, float]:
             def make(domain: Domain, _: Features, change: Change | None = change) -> Otherwise:
                 return Otherwise(domain.oracle(model), change)
 
-            found = await outcomes.of(0, draw, make)
+            found = await outcomes.of(Future(0, draw, make))
             for name, value in found.items():
                 sums[name] += sign * value / len(TRUTHS)
     return sums

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_PLACE = re.compile(r" (at|from tape) [^,]*")
+
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun: `1 profile`, `1,200 profiles`.
@@ -32,6 +36,18 @@ def clauses(*parts: str) -> str:
     """Return the parts that are not empty, with a semicolon between; a server's words may end with a full stop."""
     *before, last = [part for part in parts if part] or [""]
     return "; ".join([*(part if part.endswith("...") else part.removesuffix(".") for part in before), last])
+
+
+def model_name(model: str) -> str:
+    """Return the name of a model as others may read it: of a file, without its directories."""
+    is_file = model.startswith(("/", ".", "~")) or model.endswith(".gguf")
+    return model.replace("\\", "/").rpartition("/")[2] if is_file else model
+
+
+def without_place(oracle: str) -> str:
+    """Return the description of a model that is asked without the address of its server, or the path of its tape."""
+    models, by, rest = oracle.partition(" by ")
+    return f"{', '.join(map(model_name, models.split(', ')))}{by}{_PLACE.sub('', rest, count=1)}"
 
 
 def cut(text: str, length_max: int) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import signal
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,12 +19,14 @@ from actors.cli.options import Directory, require, set_option, with_log_options
 from actors.cli.render import show, table
 from actors.cli.trust import TRUST, ask_to_run_code, can_ask
 from actors.logs.output import say
+from actors.runs.signals import EXIT_BASE
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
-from actors.studies.audit.record import keep_audit
+from actors.studies.audit.record import AUDIT, answers_kept, keep_audit
 from prism.audit import Audit, Claim, examined, findings_or_none
 from prism.audit.shift import FEWEST
 from prism.audit.words import interval
+from prism.wording import counted
 
 WIDTH = 100
 
@@ -63,6 +68,7 @@ WIDTH = 100
     metavar="K",
     help="Carry each shift to the outcome under K draws of a run, or K seeds of an experiment; 0 runs no futures.",
 )
+@count_option("--jobs", most=1024, default=1, help="Run N futures at once; the result is the same.")
 @set_option("oracle.max_concurrency=4")
 @TRUST
 @with_log_options
@@ -77,6 +83,7 @@ def audit(  # one for each option
     measures: tuple[str, ...],
     least: float,
     draws: int,
+    jobs: int,
     overrides: tuple[str, ...],
 ) -> None:
     """Ask a study's recorded questions again in other ways, and tell whether its claims survive.
@@ -95,18 +102,23 @@ def audit(  # one for each option
     require(["scipy"], "prism audit has intervals by scipy")
     ask_to_run_code(path, overrides)
     with locked(path):
-        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))
+        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws, jobs))
         say(auditing.plan)
         if not yes and calls is None:
             if not can_ask():
                 raise click.UsageError("nobody can be asked here whether to begin: set --yes, or --calls N")
             click.confirm("Ask now?", default=True, abort=True, err=True)
-        found = anyio.run(partial(auditing.audit, say))
-        kept = keep_audit(path, found)
+        try:
+            found = anyio.run(partial(auditing.audit, say))
+        except KeyboardInterrupt:
+            kept = f"{counted(answers_kept(path), 'answer')} kept in {path / AUDIT}, none of which is paid again"
+            say(f"SIGINT: {kept}; go on with: {shlex.join(['prism', *sys.argv[1:]])}", level="warning")
+            sys.exit(EXIT_BASE + signal.SIGINT)
+        file = keep_audit(path, found)
     show(found, lambda: audit_view(found))
     for note in found.notes:
         say(note)
-    say(f"kept in {kept}; prism report and prism view show it")
+    say(f"kept in {file}; prism report and prism view show it")
 
 
 def audit_view(found: Audit) -> Iterator[RenderableType]:

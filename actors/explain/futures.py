@@ -99,6 +99,45 @@ LIMITS = ("max_calls", "max_tokens", "max_usd", "max_fallback_share", "rate_per_
 """The limits on time and money; futures that ask nobody have none."""
 
 
+class RunParts:
+    """The parts of a run, from which those of its futures are made. Opening it reads files, and blocks."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._seed = run.config.simulation.seed
+        self._parts = parts_of(RunDirectory(run.path), run.config, run.domain, run.length)
+        self._bases = [each.domain for each in self._parts]
+
+    def between(  # where to begin and to end, and what is another than in the run
+        self,
+        start: int,
+        end: int,
+        change: Change | None = None,
+        draws: int | None = None,
+        drawn_at: int = 0,
+        lifted: Sequence[str] = LIMITS,
+    ) -> list[Part]:
+        """Return the parts of the run, or of a future with a change, from one tick to another.
+
+        Args:
+            draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
+            lifted: the limits that the future does not have.
+        """
+        found: list[Part] = []
+        for place, part in enumerate(self._parts):
+            last = min(part.until, end)
+            config = part.config if change is None else changed(part.config, change, lifted)
+            for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
+                if until > start:
+                    seed = self._seed if draws is None or start < drawn_at else draws
+                    base = self._bases[place]
+                    if base is None:
+                        base = self._bases[place] = build_domain(part.config).domain
+                    domain = base.anew(seed) if isinstance(base, HasFutures) else build_domain(part.config).domain
+                    found.append(Part(until, config, domain))
+                    start = until
+        return found
+
+
 class Futures(Generic[T]):
     """A recorded run, and its other futures.
 
@@ -109,8 +148,7 @@ class Futures(Generic[T]):
     def __init__(self, path: Path, track_of: Callable[[OpenRun], T], ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
         self.track = track_of(self.run)
-        self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
-        self._bases = [each.domain for each in self._parts]
+        self._parts = RunParts(self.run)
         self.known = KeptAnswers(path, self.run.length)
         """The recorded answers; none for a run whose oracle computes its answers."""
         self.oracle_of: Callable[[Oracle[Any], Mapping[QuestionName, str]], Oracle[Any]] = _embedded
@@ -175,7 +213,7 @@ class Futures(Generic[T]):
         """
         until, track = until or self.run.length, at.track.copy()
         record = Departed(until, self.known, change, track, self.run.record.shapes, since)
-        parts = self._parts_between(at.tick, until, change, draws, drawn_at)
+        parts = self._parts.between(at.tick, until, change, draws, drawn_at, self.lifted)
         oracles: list[Substitute] = []
         # Another option for a question without a recorded answer is taken by the oracle itself.
         replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
@@ -203,31 +241,12 @@ class Futures(Generic[T]):
 
     async def again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         """Do the run again up to a tick, and return the simulation."""
-        parts = self._parts_between(now.tick, until)
+        parts = self._parts.between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
             simulation = await run_parts(parts, record, partial(_restore, at=now), track.begin, track.add_round)
         if simulation is None:
             raise ValueError(f"tick {until} is not after tick {now.tick}")
         return simulation
-
-    def _parts_between(
-        self, start: int, end: int, change: Change | None = None, draws: int | None = None, drawn_at: int = 0
-    ) -> list[Part]:
-        """Return the parts of the run, or of a future with a change, from one tick to another."""
-        found: list[Part] = []
-        for place, part in enumerate(self._parts):
-            last = min(part.until, end)
-            config = part.config if change is None else changed(part.config, change, self.lifted)
-            for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
-                if until > start:
-                    seed = self.run.config.simulation.seed if draws is None or start < drawn_at else draws
-                    base = self._bases[place]
-                    if base is None:
-                        base = self._bases[place] = build_domain(part.config).domain
-                    domain = base.anew(seed) if isinstance(base, HasFutures) else build_domain(part.config).domain
-                    found.append(Part(until, config, domain))
-                    start = until
-        return found
 
 
 class Departed(Record):

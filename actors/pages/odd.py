@@ -25,7 +25,7 @@ from actors.studies.experiments.record import CellState, ExperimentRecord, is_ex
 from prism.audit import Audit
 from prism.config import Config, calibration_label
 from prism.statechart import Transition
-from prism.wording import counted
+from prism.wording import counted, model_name, without_place
 
 OPEN: Final = "**[OPEN]**"
 """The mark of what only the author knows."""
@@ -95,13 +95,14 @@ class _Sheet:
         config = self._config
         yield "basic principles", f"{OPEN} The theory behind the model."
         yield "emergence", f"{OPEN} What is expected to emerge, and what the rules impose."
-        asks = config.oracle.backend != "choice"
+        asks, oracle = config.oracle.backend != "choice", self._run.manifest.oracle
+        oracle = without_place(oracle) if asks else oracle
         questions = (
-            f"A language model decides what rules leave open: {self._run.manifest.oracle}. Its prompt:"
+            f"A language model decides what rules leave open: {oracle}. Its prompt:"
             f"\n\n```\n{with_prompt(config)[0].llm.prompt.strip()}\n```\n\nOrder of the options: {config.llm.order}; "
             f"temperature {config.llm.temperature:g}."
             if asks and "quarters" not in self._run.show.pictures
-            else f"What rules leave open is decided by: {self._run.manifest.oracle}."
+            else f"What rules leave open is decided by: {oracle}."
         )
         yield "adaptation and objectives", questions
         memory = f"{config.llm.memory:,} lines" if config.llm.memory else "none"
@@ -114,7 +115,13 @@ class _Sheet:
 
     def _settings(self, config: Config) -> str:
         found = other_than(msgspec.to_builtins(config), msgspec.to_builtins(Config()))
-        return "\n".join(f"- `{name}`: {value}" for name, value in _flat(found)) or "none"
+        # A sheet is for others: it has no addresses and no directories of this machine.
+        lines = list[str]()
+        for name, value in _flat(found):
+            text = model_name(value) if isinstance(value, str) else str(value)
+            if name != "llm.host":
+                lines.append(f"- `{name}`: {' '.join(text.split())[:200]}")
+        return "\n".join(lines) or "none"
 
     def _inputs(self) -> str:
         files = "\n".join(
@@ -159,4 +166,4 @@ def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
         if isinstance(value, dict) and value:
             yield from _flat(value, f"{before}{name}.")
         else:
-            yield f"{before}{name}", " ".join(str(value).split())[:200]
+            yield f"{before}{name}", value

@@ -142,7 +142,9 @@ ASKED = ("oracle.", "llm.")
 """The settings that say which oracle is asked, and how."""
 
 
-def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str) -> None:
+def refuse_other_settings(
+    path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str, option: str = "--set"
+) -> None:
     """Refuse settings that are not about the oracle which is asked about a recorded run.
 
     Args:
@@ -153,4 +155,4 @@ def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str
     """
     for key in (override.partition("=")[0].strip() for override in overrides):
         if not key.startswith(ASKED) or key in own:
-            raise RunDirectoryError(f"{path}: {key} cannot be set here: {own.get(key, why)}")
+            raise RunDirectoryError(f"{path}: {option} {key} cannot be set here: {own.get(key, why)}")

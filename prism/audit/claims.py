@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from prism.audit.shift import LEVEL, Estimate
 
@@ -43,18 +44,17 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     carried: tuple[Carried, ...] = ()
     without: dict[str, float] = {}  # `{a decider without a model: the effect with it}`
 
-    @property
-    def verdict(self) -> Verdict:
-        found = {each.verdict for each in self.carried} if self.is_supported else set[Verdict]()
-        return next((each for each in WORST if each in found), "cannot tell")
+    verdict: Verdict = "cannot tell"
+    # the way of asking that decides the verdict; empty if none was carried, or the claim survives all
+    decided_by: str = ""
 
-    @property
-    def decided_by(self) -> str:
-        """The way of asking that decides the verdict; empty if none was carried, or the claim survives all."""
-        if not self.is_supported or self.verdict == "survives":
-            return ""
-        worst = [each for each in self.carried if each.verdict == self.verdict]
-        return max(worst, key=lambda each: abs(each.change.value), default=None).way if worst else ""  # type: ignore[union-attr]
+    def judged(self) -> Claim:
+        """Return the claim with the worst verdict of all ways of asking."""
+        ways = self.carried if self.is_supported else ()
+        verdict = next((each for each in WORST if any(way.verdict == each for way in ways)), self.verdict)
+        worst = [each for each in ways if each.verdict == verdict != "survives"]
+        decided_by = max(worst, key=lambda each: abs(each.change.value)).way if worst else ""
+        return replace(self, verdict=verdict, decided_by=decided_by)
 
 
 def combined(at_seeds: Sequence[float], of_shift: Sequence[float], ways: int = 1) -> Estimate:

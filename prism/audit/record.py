@@ -30,7 +30,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     digests: tuple[str, ...]
     oracle: str  # the model that was asked, and how
     least: float  # the points from which on a shift matters
-    recorded: int  # the questions of the study that the model answered
+    cells: int  # the runs whose questions were asked again, the first ones of `digests`
+    recorded: int  # the questions of these runs that the model answered
     sampled: int  # those that were asked again
     calls: int  # the calls to a model that this took; those whose answers were kept count once
     calls_of_study: int  # those that the audited runs took
@@ -64,6 +65,7 @@ def judged(found: Audit) -> Audit:
     return replace(
         found,
         shifts=tuple(map(anew, found.shifts)),
+        claims=tuple(each.judged() for each in found.claims),
         positions=tuple(map(anew, found.positions)),
         known=None if found.known is None else anew(found.known),
         variety=None if found.variety is None else anew(found.variety),

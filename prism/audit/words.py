@@ -8,7 +8,7 @@ from typing import Final
 from prism.audit.claims import WORST, Claim
 from prism.audit.record import Audit
 from prism.audit.shift import Estimate, Shift
-from prism.wording import counted
+from prism.wording import counted, without_place
 
 MOVED: Final = "The answers depend on the "
 VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -103,10 +103,11 @@ def paragraph_of(audit: Audit) -> str:
     """Return what a paper may say about the audit."""
     asked = [each for each in audit.shifts if each.questions]
     ways = ", ".join(each.what for each in asked)
-    model = audit.oracle.partition(" by ")[0]  # without its server and, of a file, without its directory
-    model = model.rpartition("/")[2] if model.startswith("/") else model
+    model = without_place(audit.oracle).partition(" by ")[0]
     likely = ", which gave the probability of each option" if "by probabilities" in audit.oracle else ""
-    first = f"We audited the study with PRISM. Of {counted(audit.recorded, 'recorded question')} to {model}{likely}, "
+    cells = f" in {audit.cells:,} of {counted(len(audit.digests), 'cell')}" if len(audit.digests) > 1 else ""
+    first = "We audited the study with PRISM. "
+    first += f"Of {counted(audit.recorded, 'recorded question')}{cells} to {model}{likely}, "
     said = [f"{first}a random {audit.sampled:,} were asked again with one thing changed at a time: {ways}"]
     said[0] += f" ({counted(audit.calls, 'call')})."
     if lost := {each.what: sum(each.missing.values()) for each in audit.shifts if each.missing}:

@@ -42,10 +42,10 @@ def test_the_worst_way_decides_and_an_undecided_claim_has_no_verdict() -> None:
     claim = Claim(**EFFECT)
     ways = [carried(claim, "order", [9.0, 10.0, 11.0, 10.0], [0.1, -0.1], 2)]
     ways.append(carried(claim, "wording", [-9.0, -10.0, -11.0, -10.0], [0.1, -0.1], 2))
-    judged = Claim(**EFFECT, carried=tuple(ways))
+    judged = Claim(**EFFECT, carried=tuple(ways)).judged()
     assert [each.verdict for each in ways] == ["survives", "turns"]
     assert (judged.verdict, judged.decided_by) == ("turns", "wording")
-    undecided = Claim(**EFFECT, carried=tuple(ways), is_supported=False)
+    undecided = Claim(**EFFECT, carried=tuple(ways), is_supported=False).judged()
     assert (undecided.verdict, undecided.decided_by) == ("cannot tell", "")
 
 

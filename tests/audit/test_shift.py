@@ -36,6 +36,7 @@ def audit(*shifts: Shift, positions: tuple[Position, ...] = ()) -> Audit:
         Audit(
             study="feed",
             digests=(),
+            cells=1,
             oracle="a-model",
             least=10.0,
             recorded=120,

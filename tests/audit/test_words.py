@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from prism.audit import Audit, Estimate, Exchange, Shift, findings_or_none, paragraph_of
-
-
-def shift(finding: str) -> Shift:
-    return Shift(
-        way="wording",
-        what=f"way that {finding}",
-        questions=30,
-        people=30,
-        turned=Estimate(value=20.0, low=-1.0, high=41.0),
-        p=0.5,
-        finding=finding,  # type: ignore[arg-type]
-    )
-
-
-def audit(*findings: str, exchange: Exchange | None = None) -> Audit:
-    return Audit(
-        study="feed",
-        digests=("00",),
-        oracle="a-model at http://127.0.0.1:9",
-        least=10.0,
-        recorded=60,
-        sampled=30,
-        calls=90,
-        calls_of_study=60,
-        fallbacks=0,
-        shifts=tuple(map(shift, findings)),
-        exchange=exchange,
-    )
+from prism.audit import Estimate, Exchange, findings_or_none, paragraph_of
+from tests.audit.audits import audit, shift, with_each_verdict
 
 
 def test_a_sample_that_can_tell_nothing_is_no_good_news() -> None:
@@ -57,6 +31,31 @@ def test_answers_turn_little_only_if_the_interval_says_so(high: float, said: str
     exchange = Exchange(questions=31, turned=turned, follows=turned, p=0.6, moves=False)
     (found,) = findings_or_none(audit("holds", exchange=exchange))
     assert said in found
+
+
+def test_the_paragraph_says_in_how_many_cells_of_an_experiment_questions_were_asked() -> None:
+    told = paragraph_of(replace(audit("holds"), cells=2, digests=("00", "01", "02")))
+    assert "Of 60 recorded questions in 2 of 3 cells to a-model, a random 30 were asked again" in told
+    assert "Of 60 recorded questions to a-model, a random 30" in paragraph_of(audit("holds"))
+
+
+def test_each_verdict_stands_in_the_record_and_in_the_paragraph() -> None:
+    found = with_each_verdict()
+    record = msgspec.json.decode(msgspec.json.encode(found))
+    assert [(each["verdict"], each["decided_by"]) for each in record["claims"]] == [
+        ("survives", ""),
+        ("weakens", "wording"),
+        ("turns", "wording"),
+        ("cannot tell", "wording"),
+        ("cannot tell", ""),
+    ]
+    told = (
+        "Carried to the outcome in 20 futures under shared draws: 1 claim survives: claim 1. "
+        "2 claims cannot be judged: claim 4 (undecided with another wording); claim 5 (undecided in the study itself). "
+        "1 claim weakens: claim 2 (decided by the wording). "
+        "1 claim turns into its opposite: claim 3 (decided by the wording)."
+    )
+    assert paragraph_of(found).endswith(told)
 
 
 def test_the_paragraph_counts_what_had_no_answer() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import nbformat
@@ -153,6 +154,16 @@ def test_the_commands_of_the_page_on_causes_run(study: Path, shell: Shell) -> No
     largest = json.loads((study / "runs" / "small" / "summary.json").read_text())["largest_cascade"]
     assert f"--post {largest['root_post']}\n" in post, "the page shows the largest cascade"
     assert shell(post).startswith(f"post {largest['root_post']}: {largest['size']} posts, ")
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_of_audits_runs_as_it_is_pasted(study: Path, shell: Shell) -> None:
+    (example,) = [block.text for block in blocks(DOCS / "audit.md") if "prism testing serve" in block.text]
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    assert "We audited the study with PRISM." in shell(example.replace("11500", port))
+    assert (study / "runs" / "my-study" / "audit" / "audit.json").exists()
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from actors.studies.audit.record import answers_kept
 from tests.command import Prism, prism_alone
 from tests.standin import Latency, Logprobs, ModelServer, ServerSettings
 from tests.standin.planted import planted
@@ -64,7 +65,8 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
 ) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     calls = len(server.calls)
-    ended = command("audit", "run", "--calls", "300", "--draws", "2", "--about", "ranking of feeds")
+    first_time = ("audit", "run", "--calls", "300", "--draws", "2", "--about", "ranking of feeds")
+    ended = command(*first_time)
     assert ended.code == 0, ended.err
     made = len(server.calls) - calls
     assert "at most 300 calls" in ended.err or "at most 29" in ended.err
@@ -86,9 +88,10 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     after = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     assert after == before
     calls = len(server.calls)
-    assert command("audit", "run", "--calls", "300", "--draws", "0", "--about", "ranking of feeds").code == 0
+    first = (run / "audit" / "audit.json").read_bytes()
+    assert command(*first_time, "--jobs", "2").code == 0
     assert len(server.calls) - calls <= 2 * (len(WAYS) + 3)  # the checks of the server
-    assert found(run)["shifts"] == audit["shifts"]
+    assert (run / "audit" / "audit.json").read_bytes() == first
     # The pages show it.
     assert command("report", "run", "--out", "report.html").code == 0
     page = Path("report.html").read_text()
@@ -96,6 +99,8 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
     assert "Shifts when asked in another way" in page
     assert command("report", "run", "--odd").code == 0
     sheet = Path("odd.md").read_text()
+    assert "decides what rules leave open: llama3.2 by ollama" in sheet
+    assert "127.0.0.1" not in sheet
     assert found(run)["paragraph"] in sheet
     assert {"### 1. Purpose and patterns", "### 7. Submodels", "### Evaluation"} <= {*sheet.splitlines()}
     assert "Put yourself in the place of one person" in sheet
@@ -159,7 +164,7 @@ def test_choices_of_real_people_stand_beside_the_models(run: Path, command: Pris
 def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: Path, command: Prism) -> None:
     arguments = ("audit", "run", "--calls", "300", "--draws", "0", "--other")
     ended = command(*arguments, "llm.modell=x")
-    assert (ended.code, "llm.modell: unknown key" in ended.err) == (3, True), ended.err
+    assert (ended.code, "--other: llm.modell: unknown key" in ended.err) == (3, True), ended.err
     with ModelServer(ServerSettings(reply=planted("constant"))) as other:
         ended = command(*arguments, f"llm.host={other.url}")
         asked = len(other.calls)
@@ -171,6 +176,36 @@ def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: 
     assert scrolling["after"] == 1.0
     assert "The answers depend on the host: " in ended.out
     assert "127.0.0.1" not in found(run)["paragraph"]
+
+
+def test_another_temperature_is_no_other_model(run: Path, command: Prism) -> None:
+    ended = command("audit", "run", "--calls", "200", "--draws", "0", "--other", "llm.temperature=0.4")
+    assert ended.code == 0, ended.err
+    audit = found(run)
+    assert [each["way"] for each in audit["shifts"]] == WAYS
+    *_, shift = audit["shifts"]
+    assert shift["what"] == "temperature (0.4 in place of 0)"
+    assert shift["turned"] == {"value": 0.0, "low": None, "high": None}
+    assert "model (" not in audit["paragraph"]
+
+
+@pytest.mark.parametrize(
+    ("other", "code", "problem"),
+    [
+        ("population.size=3", 2, "run: --other population.size cannot be set here: "),
+        ("llm.temperature=hot", 3, "--other: llm.temperature: expected float 0 to 2"),
+        ("llm.temperature", 3, "--other: expected key=value, got 'llm.temperature'"),
+        ("llm.model=nosuch", 5, "--other: the Ollama server at "),
+    ],
+)
+def test_another_model_that_cannot_be_asked_is_refused_before_any_question(
+    other: str, code: int, problem: str, run: Path, command: Prism, server: ModelServer
+) -> None:
+    before = len(server.calls)
+    ended = command("audit", str(run), "--calls", "300", "--other", other)
+    last = ended.err.splitlines()[-1]
+    assert (ended.code, last.startswith(f"prism: {problem}")) == (code, True), ended.err
+    assert len(server.calls) - before <= 2
 
 
 def test_probabilities_and_single_answers_are_compared_by_shares_alone(command: Prism) -> None:
@@ -188,7 +223,7 @@ def test_probabilities_and_single_answers_are_compared_by_shares_alone(command: 
     assert turned["model"] == turned["again"] == {"value": 0.0, "low": None, "high": None}
     assert turned["wording"]["high"] > 0.0
     [note] = [each for each in audit["notes"] if "only one of the two ways gave probabilities" in each]
-    assert note.startswith("host: ")
+    assert note.startswith("host (llm.method=json): ")
     assert note in ended.err
     assert "llama3.2, which gave the probability of each option, a random" in audit["paragraph"]
 
@@ -223,12 +258,17 @@ def test_an_interrupted_audit_goes_on_with_the_answers_that_it_has(
     plain = server.settings
     server.settings = ServerSettings(reply=planted("persona"), latency=Latency(mean_s=0.2))
     try:
-        code, _ = interrupted(("audit", "run", *arguments), kind, server, 20, tmp_path)
+        code, err = interrupted(("audit", "run", *arguments), kind, server, 20, tmp_path)
     finally:
         server.settings = plain
     assert code == (130 if kind == signal.SIGINT else -signal.SIGKILL)
     assert not (run / "audit" / "audit.json").exists()
+    kept = answers_kept(run)
+    if kind == signal.SIGINT:
+        told = f"{kept} answers kept in run/audit, none of which is paid again; go on with: prism audit run --calls 300"
+        assert f"SIGINT: {told} --draws 0" in err.splitlines()[-1]
     calls = len(server.calls)
     assert command("audit", "run", *arguments).code == 0
-    assert len(server.calls) - calls <= 300 - 15
+    # What is asked now, and what was kept, is all that an audit asks; besides, each server is looked at.
+    assert kept + len(server.calls) - calls - answers_kept(run) <= 2 * (len(WAYS) + 3)
     assert {**found(run), "study": ""} == {**found(Path("undisturbed")), "study": ""}

@@ -22,6 +22,7 @@ from actors.oracle.single_calls import SingleCalls
 from actors.store.manifest import CONFIG
 from actors.store.run import read_resolved
 from actors.studies.audit.questions import Asking, Study
+from actors.studies.audit.record import TAPE
 from prism.agents import Question
 from prism.columns import Floats, Ints
 from prism.config import Config
@@ -30,10 +31,12 @@ from prism.llm import OracleStatistics
 from prism.llm.prompt import ChoicePrompt, order_of, template_of
 from prism.rng import Draw, integer
 from prism.statechart import Judgement, Oracle
+from prism.wording import model_name
 
 AGAIN: Final = "again"
 EXCHANGED: Final = "exchanged"
 RULED: Final = "rules"
+TEMPERATURE: Final = "llm.temperature"
 Change = Callable[[ChoicePrompt], ChoicePrompt]
 
 
@@ -44,6 +47,16 @@ class Way(NamedTuple):
     what: str  # what is another than in the run, in words
     overrides: tuple[str, ...] = ()  # settings of the oracle
     change: Change | None = None  # of the prompt
+    is_other: bool = False  # whether the settings are those of `--other`
+
+    @property
+    def is_random(self) -> bool:
+        """True if it changes how far answers are left to chance, so that turned ones tell nothing."""
+        return self.name == AGAIN or any(_key(each) == TEMPERATURE for each in self.overrides)
+
+
+def _key(setting: str) -> str:
+    return setting.partition("=")[0].strip()
 
 
 def seed_of_way(config: Config, number: int) -> str:
@@ -55,7 +68,8 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
     """Return the ways in which a run's questions are asked again: the first one is its own way with another seed.
 
     Args:
-        other: `a.b=value` each: the settings of another model or host.
+        other: `a.b=value` each: the settings of another model or host. Another temperature alone takes the place of
+            the one that is asked by default.
     """
     llm, seed = config.llm, config.simulation.seed
 
@@ -66,7 +80,10 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
     def worded(prompt: ChoicePrompt) -> ChoicePrompt:
         return replace(prompt, template=template_of(_other_template(prompt)), persona=_persona(prompt))
 
-    temperature = 0.0 if llm.temperature >= 0.5 else 1.0
+    given = {_key(each): each.partition("=")[2].strip() for each in other}
+    temperature, is_other = "0" if llm.temperature >= 0.5 else "1", given.keys() == {TEMPERATURE}
+    if is_other:
+        temperature = given[TEMPERATURE]
     found = [
         Way(AGAIN, "seed", (seed_of_way(config, 1),)),
         Way("wording", "wording", (seed_of_way(config, 2),), worded),
@@ -79,15 +96,19 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
         Way("order", "order of the options", (seed_of_way(config, 4),), in_order),
         Way(
             "temperature",
-            f"temperature ({temperature:g} in place of {llm.temperature:g})",
-            (seed_of_way(config, 5), f"llm.temperature={temperature:g}"),
+            f"temperature ({temperature} in place of {llm.temperature:g})",
+            (seed_of_way(config, 5), *(other if is_other else [f"{TEMPERATURE}={temperature}"])),
+            is_other=is_other,
         ),
     ]
-    if other:
-        given = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in other)}
-        # A host's address is no word for a paper.
-        what = f"setting ({', '.join(other)})" if "llm.host" not in given else "host"
-        found.append(Way("model", f"model ({given['llm.model']})" if "llm.model" in given else what, tuple(other)))
+    if other and not is_other:
+        # The address of a host and the directories of a model's file are no words for a paper.
+        told = [model_name(given["llm.model"])] if "llm.model" in given else []
+        told += [f"{name}={value}" for name, value in given.items() if name not in ("llm.model", "llm.host")]
+        what = "model" if "llm.model" in given else "host" if "llm.host" in given else "setting"
+        details = f" ({', '.join(told)})" if told else ""
+        name = "setting" if what == "setting" else "model"
+        found.append(Way(name, f"{what}{details}", tuple(other), is_other=True))
     return found
 
 
@@ -175,10 +196,21 @@ class Asker:
         self.calls = 0
         """The calls so far; those whose answers were kept count, too."""
 
+    async def check(self, way: Way) -> None:
+        """Look at the server and the model of a way before anything is asked.
+
+        Raises:
+            OracleUnavailableError: the model cannot be asked.
+        """
+        config: Any = self.config(0, way.name, way.overrides)
+        with ungrouped():
+            async with open_oracle(config, SimpleNamespace(oracle=lambda model: model), None):
+                pass
+
     def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
         if (cell, way) not in self._configs:
             config = read_resolved(self._study.cells[cell].path / CONFIG, [*self._overrides, *overrides])
-            tape = str(self._place / f"{way}.sqlite")
+            tape = str(self._place / f"{way}{TAPE}")
             own = replace(config.oracle.unshared, tape="record", tape_path=tape)
             self._configs[cell, way] = replace(config, oracle=own)
         return self._configs[cell, way]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
@@ -23,7 +26,7 @@ from actors.oracle.single_calls import SingleCalls
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
 from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker, Way, seed_of_way, ways_of
-from actors.studies.audit.carried import FixedChoices, MakeOracle, ModelledChoices, Outcomes
+from actors.studies.audit.carried import Carrying
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
 from actors.studies.causes.track import track_of
@@ -43,7 +46,6 @@ from prism.audit import (
     Shift,
     Variety,
     calibration_of,
-    carried,
     exchange_of,
     fitted,
     followed,
@@ -54,13 +56,13 @@ from prism.audit import (
     share_over_people,
     shift_of,
     stems,
-    tilted,
     variety_of,
 )
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.columns import Floats, Ints
-from prism.domain import HasFutures
-from prism.errors import InputError, OracleUnavailableError
+from prism.config import Config
+from prism.domain import Domain, HasFutures
+from prism.errors import ConfigError, InputError, OracleUnavailableError, together
 from prism.text_files import decode_text, read_table
 
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
@@ -70,6 +72,7 @@ LEAST: Final = 10.0  # the points from which on a shift matters, by default
 FEWEST: Final = 8  # the fewest questions that are asked again
 CELLS_OF_CONDITION: Final = 2  # the cells of each condition whose questions are asked again
 MIXED: Final = 0.1  # two ways whose shares of drawn answers differ by more are compared by shares of options alone
+OTHER: Final = "--other"
 COLUMNS: Final = ("agent", "choice", "tick")  # of a file with choices of real people
 DRAWS: Final = 8  # the draws of a run, or the seeds of an experiment, at which shifts are carried, by default
 
@@ -89,6 +92,7 @@ class Options(NamedTuple):
         overrides: `a.b=value` each: settings of the oracle that hold for all that is asked.
         draws: the draws of a run, or the most seeds of an experiment, at which shifts are carried to the outcome, and
             the resamples of each shift; 0 carries none.
+        jobs: futures at once; the result is the same.
     """
 
     calls: int | None = None
@@ -99,6 +103,7 @@ class Options(NamedTuple):
     least: float = LEAST
     overrides: tuple[str, ...] = ()
     draws: int = DRAWS
+    jobs: int = 1
 
 
 class Auditing:
@@ -108,14 +113,16 @@ class Auditing:
         self.path, self._options = path, options
         own = dict.fromkeys(("oracle.tape", "oracle.tape_path"), "answers are kept in the directory of the audit")
         why = "the questions are those of the recorded runs"
-        refuse_other_settings(path, [*options.overrides, *options.other], own, why)
+        refuse_other_settings(path, options.overrides, own, why)
+        refuse_other_settings(path, options.other, own, why, OTHER)
         self._experiment = read_experiment_record(path) if is_experiment(path) else None
         cells, asked = _cells_of(path, self._experiment)
-        self._study = Study(cells, asked)
-        run = self._study.run(0)
+        self.study = Study(cells, asked)
+        run = self.study.run(0)
         if not hasattr(run.domain.oracle(), "judge") or run.domain_name == "economy":
-            raise RunDirectoryError(f"{path}: only choices among options can be audited; this domain's are none")
-        self._refuse_few(self._study.recorded)
+            problem = "an audit compares choices among options, such as those of people on a feed"
+            raise RunDirectoryError(f"{path}: {problem}; the domain {run.domain_name} asks for something else")
+        self._refuse_few(self.study.recorded)
         if self._experiment is not None and options.measures:
             raise RunDirectoryError(f"{path}: --of is for a run; the hypotheses of an experiment name its measures")
         for each in options.measures:
@@ -123,18 +130,19 @@ class Auditing:
         self._real = [] if options.against is None else _real_choices(options.against)
         text = with_prompt(run.config)[0].llm.prompt
         self.ways = [each for each in ways_of(run.config, options.other) if each.name != "persona" or "{person" in text]
-        self._asker = Asker(self._study, directory_of(path), options.overrides)
-        for way in self.ways:  # a wrong setting is refused before the first call
-            self._asker.config(0, way.name, way.overrides)
+        self._asker = Asker(self.study, directory_of(path), options.overrides)
+        for way in sorted(self.ways, key=lambda each: each.is_other):  # wrong settings are refused before any call
+            with naming_other(way.is_other):
+                self._asker.config(0, way.name, way.overrides)
         self._exchange = Way(EXCHANGED, "what was seen", (seed_of_way(run.config, 6),))
-        most = min(CALLS, 2 * self._study.calls) if options.calls is None else options.calls
-        self._fixed = INFORMANTS + 1 + CHECKS * asked * (len(self.ways) + 3)
+        most = min(CALLS, 2 * self.study.calls) if options.calls is None else options.calls
+        self._fixed = INFORMANTS + 1 + CHECKS * (asked * (len(self.ways) + 3) + bool(options.other))
         # Beside the ways, the exchange asks each question once, and turns of rules take half as many calls.
-        questions = int((most - self._fixed) / (self._study.calls_each * (len(self.ways) + 1.5)))
-        self.questions = min(questions, self._study.recorded)
+        questions = int((most - self._fixed) / (self.study.calls_each * (len(self.ways) + 1.5)))
+        self.questions = min(questions, self.study.recorded)
         if self.questions < FEWEST:
-            least = math.ceil(self._study.calls_each * (len(self.ways) + 2) * FEWEST) + self._fixed
-            told = f"--calls {most:,}" if options.calls is not None else f"a study of {self._study.calls:,} calls"
+            least = math.ceil(self.study.calls_each * (len(self.ways) + 2) * FEWEST) + self._fixed
+            told = f"--calls {most:,}" if options.calls is not None else f"a study of {self.study.calls:,} calls"
             problem = f"an audit takes {least:,} calls or more, and {told} leaves it {most:,}"
             raise RunDirectoryError(f"{path}: {problem}; set --calls to {least} or more")
         self._notes = list[str]()
@@ -148,15 +156,16 @@ class Auditing:
     def calls(self) -> int:
         """The calls that it takes at most."""
         asked = self.questions * (len(self.ways) + 1) + self.questions // 2
-        return math.ceil(self._study.calls_each * asked) + self._fixed
+        return math.ceil(self.study.calls_each * asked) + self._fixed
 
     @property
     def plan(self) -> str:
         ways = ", ".join(each.what for each in self.ways)
-        again = f"{self.questions:,} of {self._study.recorded:,} recorded questions are asked again"
+        cells = "" if self._experiment is None else f" in {self.study.asked:,} of {len(self.study.cells):,} cells"
+        again = f"{self.questions:,} of {self.study.recorded:,} recorded questions{cells} are asked again"
         return (
             f"{again}, with one thing changed at a time: {ways}, what was seen; up to {INFORMANTS} times the model is "
-            f"asked what is studied: at most {self.calls:,} calls, the study took {self._study.calls:,}"
+            f"asked what is studied: at most {self.calls:,} calls, the study took {self.study.calls:,}"
         )
 
     async def audit(self, on_progress: OnProgress = lambda _: None) -> Audit:
@@ -165,8 +174,12 @@ class Auditing:
         Raises:
             OracleUnavailableError: the model cannot be asked, or stayed away. Answers that came are kept.
         """
-        study, options = self._study, self._options
+        study, options = self.study, self._options
         seed = study.run(0).config.simulation.seed
+        for way in self.ways:
+            if way.is_other:  # if it is not there, nothing else is asked in vain
+                with naming_other(is_other=True):
+                    await self._asker.check(way)
         on_progress("replaying the recorded questions")
         await study.gather(self.questions, self.questions // 2, seed)
         recorded, rows = study.in_columns(), study.sample
@@ -203,21 +216,26 @@ class Auditing:
         self._notes += [
             f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
             for way in self.ways
-            if way.name not in (AGAIN, "temperature") and compared.is_mixed(answers[way.name])
+            if not way.is_random and compared.is_mixed(answers[way.name])
         ]
         model = fitted(recorded)
-        outcomes = _Carrying(self, recorded, model, seed, on_progress)
         moved = [
             (way.what, compared.differences(answers[way.name]))
             for way in self.ways
             if way.name != AGAIN and len(answers[way.name].rows) >= FEWEST
         ]
-        claims = await outcomes.claims(moved, plain)
+        claims, measures = self.claims() if options.draws else ([], {})
+        values = {} if self._experiment is None else self._experiment.values
+        carrying = Carrying(
+            study, claims, measures, self.replicates(), values, options.draws, options.jobs, on_progress
+        )
+        claims, futures = await carrying.carried(recorded, model, moved, plain, seed)
         found = Audit(
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
             oracle=answers[AGAIN].oracle,
             least=options.least,
+            cells=study.asked,
             recorded=len(study.askings),
             sampled=len(rows),
             calls=asker.calls + extra,
@@ -226,7 +244,7 @@ class Auditing:
             shifts=tuple(shifts),
             positions=self._positions(answers, seed),
             claims=tuple(claims),
-            futures=outcomes.futures,
+            futures=futures,
             known=known,
             ruled=_against_rules(study, ruled, seed),
             exchange=compared.exchange(exchanged, partners, seed),
@@ -239,53 +257,64 @@ class Auditing:
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
         """Ask what is being studied, and the plain question; return the shares by it, and the calls."""
-        study = self._study
-        cell = next(iter(study.sample.values())).cell
-        rows = [row for row, each in study.sample.items() if each.cell == cell][:INFORMANTS]
-        config = asker.config(cell, "informed")
-        domain = build_domain(config).domain
-        oracles: list[Any] = []
+        study = self.study
+        by_cell: dict[int, list[int]] = {}
+        for row, each in study.sample.items():
+            by_cell.setdefault(each.cell, []).append(row)
+        # One of each cell in turn; the first one is also asked the plain question.
+        rows = [row for turn in zip_longest(*by_cell.values()) for row in turn if row is not None][:INFORMANTS]
+        said, shares, missing = list[tuple[str, str]](), dict[str, float](), Counter[str]()
+        calls = 0
+        for cell in dict.fromkeys(study.sample[row].cell for row in rows):
+            config = asker.config(cell, "informed")
+            domain = build_domain(config).domain
+            oracles: list[Any] = []
 
-        def make(model: Any) -> InformantOracle:
-            informed = InformantOracle(model, config.llm.seed)
-            oracles.extend((domain.oracle(model), informed))
-            return informed
+            def make(
+                model: Any, config: Config = config, domain: Domain = domain, oracles: list[Any] = oracles
+            ) -> InformantOracle:
+                informed = InformantOracle(model, config.llm.seed)
+                oracles.extend((domain.oracle(model), informed))
+                return informed
 
-        said, shares, maker = list[tuple[str, str]](), dict[str, float](), SimpleNamespace(oracle=make)
-        missing = dict[str, int]()
-        with ungrouped():
-            async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
-                single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
-                for place, row in enumerate([rows[0], *rows]):
-                    asking = study.askings[row]
-                    question, agent = asking.question, asking.agent
-                    states = [type(agent.state)(option) for option in question.options]
-                    prompt = oracles[0].prompt(agent, agent.state, question.trigger, states, question.context)
-                    informant = Informant(prompt=prompt, is_plain=not place)
+            maker: Any = SimpleNamespace(oracle=make)
+            with ungrouped():
+                async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
+                    single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
+                    for place, row in enumerate([rows[0], *rows]):
+                        asking = study.askings[row]
+                        if asking.cell != cell:
+                            continue
+                        question, agent = asking.question, asking.agent
+                        states = [type(agent.state)(option) for option in question.options]
+                        prompt = oracles[0].prompt(agent, agent.state, question.trigger, states, question.context)
+                        informant = Informant(prompt=prompt, is_plain=not place)
 
-                    def note(answer: Answer, informant: Informant = informant, options: Any = question.options) -> None:
-                        if answer.reason:
-                            missing[answer.reason] = missing.get(answer.reason, 0) + 1
-                        elif informant.is_plain:
-                            shares.update(zip(options, json.loads(answer.content), strict=True))
-                        else:
-                            said.append((answer.content, informant.told))
+                        def note(
+                            answer: Answer, informant: Informant = informant, options: Any = question.options
+                        ) -> None:
+                            if answer.reason:
+                                missing[answer.reason] += 1
+                            elif informant.is_plain:
+                                shares.update(zip(options, json.loads(answer.content), strict=True))
+                            else:
+                                said.append((answer.content, informant.told))
 
-                    asked: Any = informant
-                    put = Question(asked.tick, asked.agent_id, "study", Text.TEXT, (Text.TEXT,), place)
-                    await single.ask(asked, put, note)
+                        asked: Any = informant
+                        put = Question(asked.tick, asked.agent_id, "study", Text.TEXT, (Text.TEXT,), place)
+                        await single.ask(asked, put, note)
+            calls += sum(oracles[-1].statistics().calls.values())
         words = [self._options.about]
         if self._experiment is not None:
             plan = self._experiment.plan.experiment
             factors = [name for each in plan.conditions for name in (*each.factors, *each.settings)]
             words += [plan.question, *map(str, plan.hypotheses), *plan.measures, *plan.measures.values(), *factors]
-        calls = sum(oracles[-1].statistics().calls.values())
         found = known_of(said, stems(" ".join(words).replace("_", " ").replace(".", " ")))
-        return replace(found, missing=missing), shares, calls
+        return replace(found, missing=dict(missing)), shares, calls
 
     def _positions(self, answers: Mapping[str, Answers], seed: int) -> tuple[Position, ...]:
         """Return the effects of places: of the recorded answers, and of those in another order."""
-        study, options = self._study, self._study.options
+        study, options = self.study, self.study.options
         ways = ("order",) if study.run(0).config.llm.order == "fixed" else (AGAIN, "order")
         shown = [answers[name] for name in ways if name in answers]
         if not shown:
@@ -297,7 +326,7 @@ class Auditing:
         return positions_of(study.people(of), np.concatenate([each.probabilities for each in shown]), numbers, seed)
 
     def _variety(self, recorded: Recorded, model: ChoiceModel, seed: int) -> Variety:
-        study = self._study
+        study = self.study
         people = study.people(range(len(study.askings)))
         firsts = [each.question.options[0] for each in study.askings]
         acts = np.array([each.chosen != first for each, first in zip(study.askings, firsts, strict=True)], np.float64)
@@ -335,20 +364,20 @@ class Auditing:
 
     def replicates(self) -> list[dict[str, tuple[int, int | None]]]:
         """Return `{condition: (run, draw)}` of each replicate: of a seed of an experiment, or of a draw of one run."""
-        cells = self._study.cells
+        cells = self.study.cells
         if self._experiment is None:
-            draws = self._options.draws if isinstance(self._study.run(0).domain, HasFutures) else 1
+            draws = self._options.draws if isinstance(self.study.run(0).domain, HasFutures) else 1
             return [{"": (0, draw or None)} for draw in range(draws)]
         by_seed: dict[int, dict[str, tuple[int, int | None]]] = {}
         for place, each in enumerate(cells):
             by_seed.setdefault(each.seed, {})[each.condition] = place, None
-        whole = [each for _, each in sorted(by_seed.items()) if len(each) == len(self._study.conditions)]
+        whole = [each for _, each in sorted(by_seed.items()) if len(each) == len(self.study.conditions)]
         return whole[: self._options.draws]
 
     def claims(self) -> tuple[list[Claim], dict[str, str]]:
         """Return the claims of the study, and `{measure: where it is found}`."""
         if self._experiment is None:
-            run = self._study.run(0)
+            run = self.study.run(0)
             names = self._options.measures or tuple(run.show.compared)
             return [Claim(claim=each, measure=each, kind="measure", effect=0.0) for each in names], {
                 each: each for each in names
@@ -374,24 +403,25 @@ class Auditing:
         wanted = {each.measure for each in found}
         return found, {name: place for name, place in plan.measures.items() if name in wanted}
 
-    @property
-    def draws(self) -> int:
-        return self._options.draws
 
-    @property
-    def study(self) -> Study:
-        return self._study
-
-    @property
-    def recorded_values(self) -> Mapping[tuple[str, int], Mapping[str, float]]:
-        return {} if self._experiment is None else self._experiment.values
+@contextmanager
+def naming_other(is_other: bool) -> Iterator[None]:
+    """Let errors name the option with which other settings were given, if they are about these."""
+    try:
+        yield
+    except ConfigError as error:
+        if not is_other:
+            raise
+        raise together([ConfigError(OTHER, each.problem, key=each.key) for each in (error, *error.others)]) from None
+    except OracleUnavailableError as error:
+        raise OracleUnavailableError(f"{OTHER}: {error}") from None
 
 
 class _Compared:
     """The askings of the sample side by side."""
 
     def __init__(self, study: Study, recorded: Recorded, again: Answers) -> None:
-        self._study, self._recorded, self._again = study, recorded, again
+        self.study, self._recorded, self._again = study, recorded, again
         self._taken = np.eye(len(recorded.options))[recorded.chosen]
         run = study.run(0).config
         shares = again.probabilities
@@ -420,17 +450,17 @@ class _Compared:
             same = self._taken[rows][None]
         else:
             same = np.stack([self._taken[rows], again]) if self._is_alike else again[None]
-        return rows, Asked(self._study.people(rows), self._recorded.options, other, same)
+        return rows, Asked(self.study.people(rows), self._recorded.options, other, same)
 
     def shift(self, way: Way, found: Answers, seed: int) -> Shift:
         rows, asked = self._asked(found)
         if not len(rows):
             return Shift(way=way.name, what=way.what, questions=0, people=0, missing=found.missing)
         # A drawn answer is far from probabilities also where nothing has changed.
-        is_random = way.name in (AGAIN, "temperature") or self.is_mixed(found)
-        askings = [(row, self._study.askings[row].question.options[0]) for row in rows.tolist()]
+        is_random = way.is_random or self.is_mixed(found)
+        askings = [(row, self.study.askings[row].question.options[0]) for row in rows.tolist()]
         passive = np.array([self._likely[row][self._recorded.options.index(first)] for row, first in askings])
-        seen = self._study.seen(rows)
+        seen = self.study.seen(rows)
         shift = shift_of(way.name, way.what, asked, seen, 1.0 - passive, seed, is_random=is_random)
         return replace(shift, missing=found.missing)
 
@@ -449,134 +479,10 @@ class _Compared:
         recorded, theirs, leaning = self._recorded, np.zeros_like(asked.other), np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
             theirs[line, recorded.options.index(partners[row].chosen)] = 1.0
-            leaning[line] = self._expected(self._study.askings[row].question, partners[row]) - self._likely[row]
-        people = self._study.people(range(len(recorded.chosen)))
+            leaning[line] = self._expected(self.study.askings[row].question, partners[row]) - self._likely[row]
+        people = self.study.people(range(len(recorded.chosen)))
         p_recorded = followed(people, self._taken, recorded.features, seed)
         return exchange_of(asked, leaning, theirs, p_recorded, seed)
-
-
-class _Carrying:
-    """Claims under shifted choices."""
-
-    def __init__(
-        self, auditing: Auditing, recorded: Recorded, model: ChoiceModel, seed: int, on_progress: OnProgress
-    ) -> None:
-        self._auditing, self._recorded, self._model = auditing, recorded, model
-        self._random, self._on_progress = np.random.default_rng(seed), on_progress
-        self._claims, measures = auditing.claims() if auditing.draws else ([], {})
-        self._outcomes = Outcomes(auditing.study, measures)
-        self._replicates = auditing.replicates()
-
-    @property
-    def futures(self) -> int:
-        return self._outcomes.futures
-
-    async def claims(
-        self, shifts: Sequence[tuple[str, tuple[Ints, Floats]]], plain: Mapping[str, float]
-    ) -> list[Claim]:
-        if not self._claims or not self._replicates:
-            return self._claims
-        self._on_progress("the outcome with the choices as recorded")
-        futures = len(self._replicates) * (len(shifts) + 4) + self._auditing.draws * (len(shifts) + 1)
-        await anyio.to_thread.run_sync(self._auditing.study.run(0).prepare, futures)
-        base = [await self._at(each, self._made(self._model)) for each in self._replicates]
-        claims = list(self._claims)
-        if self._auditing.recorded_values:
-            recorded = [self._recorded_at(each) for each in self._replicates]
-        else:
-            own = self._auditing.study.run(0).path
-            recorded = [await self._measured(own)] * len(base)
-            claims = [replace(each, effect=_effect(each, recorded[0])) for each in claims]
-        resamples = []
-        for number in range(self._auditing.draws):
-            resample = self._resampled()
-            model, place = fitted(resample), number % len(self._replicates)
-            modelled = await self._at(self._replicates[place], self._made(model))
-            resamples.append((place, resample, model, modelled))
-        for what, (rows, differences) in shifts:
-            self._on_progress(f"the outcome with another {what}")
-            shifted = tilted(self._model, self._recorded, rows, differences)
-            at = [await self._at(each, self._made(shifted)) for each in self._replicates]
-            moved = []
-            for place, resample, model, before in resamples:
-                anew = self._made(tilted(model, resample, rows, differences))
-                moved.append((place, before, await self._at(self._replicates[place], anew)))
-            claims = [
-                replace(
-                    each,
-                    carried=(
-                        *each.carried,
-                        carried(
-                            each,
-                            what,
-                            _at_seeds(each, recorded, base, at),
-                            [
-                                _effect(each, now)
-                                - _effect(each, before)
-                                - (_effect(each, at[place]) - _effect(each, base[place]))
-                                for place, before, now in moved
-                            ],
-                            len(shifts),
-                        ),
-                    ),
-                )
-                for each in claims
-            ]
-        deciders: dict[str, MakeOracle] = {
-            "embedded": lambda domain, _: domain.oracle(),
-            "first option": lambda domain, _: FixedChoices({}, domain.oracle()),
-        }
-        if plain:
-            deciders["plain question"] = lambda domain, _: FixedChoices(plain, domain.oracle())
-        for name, make in deciders.items():
-            self._on_progress(f"the outcome without the model: {name}")
-            values = [await self._at(each, make) for each in self._replicates]
-            claims = [
-                replace(each, without={**each.without, name: float(np.mean([_effect(each, at) for at in values]))})
-                for each in claims
-            ]
-        return claims
-
-    def _made(self, model: ChoiceModel) -> MakeOracle:
-        return lambda domain, features: ModelledChoices(model, domain.oracle(), features)
-
-    async def _at(self, replicate: Mapping[str, tuple[int, int | None]], make: MakeOracle) -> dict[str, Any]:
-        """Return `{condition: {measure: value}}` of the conditions that claims are about."""
-        wanted = {name for each in self._claims for name in each.contrast or ("",)}
-        return {name: await self._outcomes.of(*where, make) for name, where in replicate.items() if name in wanted}
-
-    async def _measured(self, path: Path) -> dict[str, Any]:
-        from actors.studies.experiments.run_measures import measured  # noqa: PLC0415
-
-        names = {each.measure: each.measure for each in self._claims}
-        return {"": await anyio.to_thread.run_sync(measured, path, names, {})}
-
-    def _recorded_at(self, replicate: Mapping[str, tuple[int, int | None]]) -> dict[str, Any]:
-        values, cells = self._auditing.recorded_values, self._auditing.study.cells
-        return {name: values.get((name, cells[cell].seed), {}) for name, (cell, _) in replicate.items()}
-
-    def _resampled(self) -> Recorded:
-        """Return the recorded questions in a resample of the people."""
-        people = np.unique(self._auditing.study.people(range(len(self._recorded.chosen))), return_inverse=True)[1]
-        count = int(people.max()) + 1
-        times = np.bincount(self._random.integers(count, size=count), minlength=count)
-        return self._recorded._replace(weights=times[people].astype(np.float64))
-
-
-def _effect(claim: Claim, values: Mapping[str, Mapping[str, float]]) -> float:
-    if not claim.contrast:
-        return values[""][claim.measure]
-    first, second = (values[name][claim.measure] for name in claim.contrast)
-    return first - second
-
-
-def _at_seeds(claim: Claim, recorded: Sequence[Any], base: Sequence[Any], at: Sequence[Any]) -> list[float]:
-    own = [_effect(claim, was) for was in recorded]
-    rest = claim.effect - float(np.mean(own))  # of the seeds that are not carried: without a shift the study stays
-    return [
-        was + rest + _effect(claim, now) - _effect(claim, before)
-        for was, before, now in zip(own, base, at, strict=True)
-    ]
 
 
 def _cells_of(path: Path, experiment: ExperimentRecord | None) -> tuple[list[Cell], int]:

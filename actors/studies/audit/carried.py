@@ -7,21 +7,28 @@ is the effect of the shift alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 from anyio import to_thread
+from msgspec.structs import replace
 
-from actors.explain.futures import Change, Departed, Track, changed, seed_of_draws
-from actors.runs.directory import RunDirectory
-from actors.runs.replay import Part, parts_of, run_parts
+from actors.explain.futures import Change, Departed, RunParts, Track, seed_of_draws
+from actors.runs.replay import Part, run_parts
 from actors.runtime.simulation import Simulation
-from actors.studies.audit.questions import Features, Study
+from actors.studies.audit.questions import Cell, Features, Runs, Study
 from actors.studies.causes.track import track_of
-from prism.audit import ChoiceModel
-from prism.domain import Domain, HasFutures
+from actors.studies.causes.undone import Processes
+from actors.studies.experiments.run_measures import measured
+from prism.audit import ChoiceModel, Claim, Recorded, carried, fitted, tilted
+from prism.columns import Floats, Ints
+from prism.domain import Domain
 from prism.statechart import Judgement, Oracle
 
-MakeOracle = Callable[[Domain, Features], Oracle[Any]]
+TOLD: Final = 8  # how often it is told how many futures are done
+
+MakeOracle = Callable[[Domain, Features], Oracle[Any]]  # another process may call it
 
 
 class ModelledChoices(Oracle[Any]):
@@ -30,8 +37,8 @@ class ModelledChoices(Oracle[Any]):
     waits = False
     judges = True
 
-    def __init__(self, model: ChoiceModel, embedded: Oracle[Any], features: Features) -> None:
-        self._model, self._embedded, self._features = model, embedded, features
+    def __init__(self, model: ChoiceModel, domain: Domain, features: Features) -> None:
+        self._model, self._embedded, self._features = model, domain.oracle(), features
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         found = await self.judge(agent, current_state, trigger, options, context)
@@ -57,8 +64,8 @@ class FixedChoices(Oracle[Any]):
 
     waits = False
 
-    def __init__(self, shares: Mapping[str, float], embedded: Oracle[Any]) -> None:
-        self._shares, self._embedded = shares, embedded
+    def __init__(self, shares: Mapping[str, float], domain: Domain, _: Features) -> None:
+        self._shares, self._embedded = shares, domain.oracle()
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:  # noqa: ARG002
         weights = [self._shares.get(str(option), 0.0) for option in options]
@@ -84,6 +91,18 @@ class _Tracks(Track):
             each.add_round(simulation)
 
 
+def embedded(domain: Domain, _: Features) -> Oracle[Any]:
+    return domain.oracle()
+
+
+class Future(NamedTuple):
+    """A run of a study in full with another oracle."""
+
+    cell: int
+    draw: int | None  # the number of other draws; None for those of the run
+    make: MakeOracle
+
+
 class Outcomes:
     """The measures of a study's runs in other futures.
 
@@ -91,38 +110,189 @@ class Outcomes:
         measures: `{name: where the value is found}`.
     """
 
-    def __init__(self, study: Study, measures: Mapping[str, str]) -> None:
-        self._study, self._measures = study, measures
-        self._parts: dict[int, list[Part]] = {}
-        self.futures = 0
+    def __init__(self, runs: Runs, measures: Mapping[str, str]) -> None:
+        self._runs, self._measures = runs, measures
+        self._parts: dict[int, RunParts] = {}
 
-    async def of(self, cell: int, draw: int | None, make: MakeOracle) -> dict[str, float]:
-        """Return the measures of a run in full with another oracle.
-
-        Args:
-            draw: the number of other draws; None for those of the run.
-        """
-        run = self._study.run(cell)
+    async def of(self, future: Future) -> dict[str, float]:
+        """Return the measures at the end of a future."""
+        cell, draw, make = future
+        run = self._runs.run(cell)
         if cell not in self._parts:
-            self._parts[cell] = await to_thread.run_sync(
-                parts_of, RunDirectory(run.path), run.config, run.domain, run.length
-            )
-        parts = list[Part]()
-        for part in self._parts[cell]:
-            config = changed(part.config, Change())
-            base: Any = part.domain
-            seed = run.config.simulation.seed
-            if draw is not None:
-                seed = seed_of_draws(seed, draw)
-            parts.append(Part(part.until, config, base.anew(seed) if isinstance(base, HasFutures) else None))
+            self._parts[cell] = await to_thread.run_sync(RunParts, run)
+        draws = None if draw is None else seed_of_draws(run.config.simulation.seed, draw)
+        parts = self._parts[cell].between(0, run.length, Change(), draws)
         tracks = _Tracks([track_of(run, place) for place in self._measures.values()])
         record = Departed(run.length, None, Change(), tracks, run.record.shapes)
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
-            return make(domain, self._study.features(cell, domain))
+            return make(domain, self._runs.features(cell, domain))
 
         simulation = await run_parts(parts, record, lambda _: None, lambda _: None, tracks.add_round, oracle_of)
-        self.futures += 1
         if simulation is None:
             raise ValueError("a run without ticks has no future")
         return {name: track.value(simulation) for name, track in zip(self._measures, tracks.each, strict=True)}
+
+    async def each(
+        self, futures: Sequence[Future], on_done: Callable[[dict[str, float]], None] = lambda _: None
+    ) -> list[dict[str, float]]:
+        found = []
+        for number, future in enumerate(futures):
+            if not number:
+                await to_thread.run_sync(self._runs.run(future.cell).prepare, len(futures))
+            found.append(await self.of(future))
+            on_done(found[-1])
+        return found
+
+
+def _opened(cells: Sequence[Cell], words: Sequence[str], measures: Mapping[str, str]) -> Outcomes:
+    return Outcomes(Runs(cells, words), measures)
+
+
+class Carrying(NamedTuple):
+    """Claims of a study that are carried to its outcome under shifted choices.
+
+    Args:
+        measures: `{name: where the value is found}`.
+        replicates: `{condition: (run, draw)}` of each seed of an experiment, or of each draw of one run.
+        values: `{(condition, seed): {measure: value}}` as an experiment has them; empty for a run.
+        draws: the resamples of the people.
+        jobs: futures at once; the result is the same.
+    """
+
+    study: Study
+    claims: Sequence[Claim]
+    measures: Mapping[str, str]
+    replicates: Sequence[Mapping[str, tuple[int, int | None]]]
+    values: Mapping[tuple[str, int], Mapping[str, float]]
+    draws: int
+    jobs: int
+    on_progress: Callable[[str], None]
+
+    async def carried(
+        self,
+        recorded: Recorded,
+        model: ChoiceModel,
+        shifts: Sequence[tuple[str, tuple[Ints, Floats]]],
+        plain: Mapping[str, float],
+        seed: int,
+    ) -> tuple[list[Claim], int]:
+        """Return the claims with the verdict on each, and how many futures were run.
+
+        Args:
+            recorded, model: the choices of the study, and the model of them.
+            shifts: (what is another, (questions, differences)) of each way of asking.
+            plain: the shares of the options by the plain question; empty without an answer.
+            seed: of the resamples.
+        """
+        if not self.claims or not self.replicates:
+            return [*self.claims], 0
+        everywhere, random = range(len(self.replicates)), np.random.default_rng(seed)
+        # 1. All futures, as (number of the replicate, its oracle), in the order in which they are read below.
+        futures: list[tuple[int, MakeOracle]] = [(place, partial(ModelledChoices, model)) for place in everywhere]
+        people = np.unique(self.study.people(range(len(recorded.chosen))), return_inverse=True)[1]
+        count = int(people.max()) + 1
+        resamples = []
+        for number in range(self.draws):  # resamples of the people
+            times = np.bincount(random.integers(count, size=count), minlength=count)
+            resample = recorded._replace(weights=times[people].astype(np.float64))
+            resamples.append((number % len(self.replicates), resample, fitted(resample)))
+        futures += [(place, partial(ModelledChoices, own)) for place, _, own in resamples]
+        for _, shift in shifts:
+            shifted = tilted(model, recorded, *shift)
+            futures += [(place, partial(ModelledChoices, shifted)) for place in everywhere]
+            anew = [(place, tilted(own, resample, *shift)) for place, resample, own in resamples]
+            futures += [(place, partial(ModelledChoices, each)) for place, each in anew]
+        deciders: dict[str, MakeOracle] = {"embedded": embedded, "first option": partial(FixedChoices, {})}
+        if plain:
+            deciders["plain question"] = partial(FixedChoices, dict(plain))
+        futures += [(place, make) for make in deciders.values() for place in everywhere]
+        # 2. Their outcomes.
+        values, ran = await self._outcomes(futures)
+        found = iter(values)
+        claims = list(self.claims)
+        if self.values:
+            own_values = [
+                {name: self.values.get((name, self.study.cells[cell].seed), {}) for name, (cell, _) in each.items()}
+                for each in self.replicates
+            ]
+        else:
+            names = {each.measure: each.measure for each in claims}
+            own_values = [{"": await to_thread.run_sync(measured, self.study.run(0).path, names, {})}] * len(everywhere)
+            claims = [replace(each, effect=_effect(each, own_values[0])) for each in claims]
+        # 3. What each way of asking changes: at each seed, and at the same seed in each resample.
+        base, before = [next(found) for _ in everywhere], [next(found) for _ in resamples]
+        for what, _ in shifts:
+            at, now = [next(found) for _ in everywhere], [next(found) for _ in resamples]
+            for number, each in enumerate(claims):
+                moved = [
+                    _effect(each, after)
+                    - _effect(each, plainly)
+                    - (_effect(each, at[place]) - _effect(each, base[place]))
+                    for (place, *_), plainly, after in zip(resamples, before, now, strict=True)
+                ]
+                at_seeds = effects_at_seeds(each, own_values, base, at)
+                under = carried(each, what, at_seeds, moved, len(shifts))
+                claims[number] = replace(each, carried=(*each.carried, under))
+        for name in deciders:
+            at = [next(found) for _ in everywhere]
+            for number, each in enumerate(claims):
+                effect = float(np.mean([_effect(each, one) for one in at]))
+                claims[number] = replace(each, without={**each.without, name: effect})
+        return claims, ran
+
+    async def _outcomes(self, futures: Sequence[tuple[int, MakeOracle]]) -> tuple[list[dict[str, Any]], int]:
+        """Return `{condition: {measure: value}}` of each future, for the conditions that claims are about."""
+        wanted = {name for each in self.claims for name in each.contrast or ("",)}
+        named = [
+            (number, name, Future(*where, make))
+            for number, (place, make) in enumerate(futures)
+            for name, where in self.replicates[place].items()
+            if name in wanted
+        ]
+        done, total = 0, len(named)
+
+        def note(_: object) -> None:
+            nonlocal done
+            done += 1
+            if done * TOLD // total > (done - 1) * TOLD // total:
+                self.on_progress(f"carried to the outcome: {done:,} of {total:,} futures")
+
+        every = [each for *_, each in named]
+        if self.jobs == 1:
+            values = await Outcomes(self.study, self.measures).each(every, note)
+        else:
+            opened = partial(_opened, self.study.cells, self.study.words, self.measures)
+            with Processes(self.jobs, opened) as place:
+                values = await place.done(Outcomes.each, every, lambda each: each.cell, note)
+        found: list[dict[str, Any]] = [{} for _ in futures]
+        for (number, name, _), value in zip(named, values, strict=True):
+            found[number][name] = value
+        return found, total
+
+
+def _effect(claim: Claim, values: Mapping[str, Mapping[str, float]]) -> float:
+    if not claim.contrast:
+        return values[""][claim.measure]
+    first, second = (values[name][claim.measure] for name in claim.contrast)
+    return first - second
+
+
+def effects_at_seeds(
+    claim: Claim,
+    recorded: Sequence[Mapping[str, Mapping[str, float]]],
+    base: Sequence[Mapping[str, Mapping[str, float]]],
+    at: Sequence[Mapping[str, Mapping[str, float]]],
+) -> list[float]:
+    """Return the effect of a claim at each seed that is carried; without a shift their mean is that of the study.
+
+    Args:
+        recorded, base, at: `{condition: {measure: value}}` at each seed: of the study, of its choices by the model of
+            them, and of shifted ones.
+    """
+    own = [_effect(claim, was) for was in recorded]
+    rest = claim.effect - float(np.mean(own))  # of the seeds that are not carried
+    return [
+        was + rest + _effect(claim, now) - _effect(claim, before)
+        for was, before, now in zip(own, base, at, strict=True)
+    ]

@@ -157,33 +157,17 @@ class _Settled:
         return [asking for *_, asking in sorted(self._kept, key=lambda each: -each[0])]
 
 
-class Study:
-    """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
+class Runs:
+    """The runs of a study; each is opened when it is first asked for.
 
     Args:
-        asked: how many of the runs, the first ones, have their questions asked again.
+        words: those of what is seen that make a difference, as in an `Asking`.
     """
 
-    def __init__(self, cells: Sequence[Cell], asked: int) -> None:
-        self.cells = list(cells)
-        self._opened: dict[int, OpenRun] = {}
+    def __init__(self, cells: Sequence[Cell], words: Sequence[str] = ()) -> None:
+        self.cells, self.words = list(cells), list(words)
         self.conditions = [*dict.fromkeys(each.condition for each in self.cells)]
-        self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
-        took = [[sum(spent.calls for spent in answer.spent) for answer in answers_in(each.path)] for each in self.cells]
-        self.calls = sum(map(sum, took))
-        """The calls to a model that all runs took."""
-        times = [calls for each in took[:asked] for calls in each if calls]
-        # A question takes two calls if its letters decide nothing, or an answer cannot be read.
-        self.calls_each = 1.0 + (wilson(sum(calls > 1 for calls in times), len(times)).high or 0.0)
-        """The calls that a question takes, at most."""
-        self.fallbacks = 0
-        self._words: list[str] = []
-        self.askings: list[Asking] = []
-        """Every question with an answer of the model, once `gather` has been called."""
-        self.sample: dict[int, Asking] = {}
-        """Those that are asked again, by their numbers."""
-        self.ruled: dict[int, Asking] = {}
-        """A sample of turns that rules settled, as questions whose answer is what the rule did."""
+        self._opened: dict[int, OpenRun] = {}
 
     def run(self, cell: int) -> OpenRun:
         if cell not in self._opened:
@@ -193,12 +177,39 @@ class Study:
                 raise RunDirectoryError(f"{self.cells[cell].path}: {problem}")
         return self._opened[cell]
 
+    def features(self, cell: int, domain: Domain) -> Features:
+        return Features(domain, self.cells[cell].condition, self.conditions, self.words)
+
+
+class Study(Runs):
+    """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
+
+    Args:
+        asked: how many of the runs, the first ones, have their questions asked again.
+    """
+
+    def __init__(self, cells: Sequence[Cell], asked: int) -> None:
+        super().__init__(cells)
+        self.asked = asked
+        self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
+        took = [[sum(spent.calls for spent in answer.spent) for answer in answers_in(each.path)] for each in self.cells]
+        self.calls = sum(map(sum, took))
+        """The calls to a model that all runs took."""
+        times = [calls for each in took[:asked] for calls in each if calls]
+        # A question takes two calls if its letters decide nothing, or an answer cannot be read.
+        self.calls_each = 1.0 + (wilson(sum(calls > 1 for calls in times), len(times)).high or 0.0)
+        """The calls that a question takes, at most."""
+        self.fallbacks = 0
+        self.askings: list[Asking] = []
+        """Every question with an answer of the model, once `gather` has been called."""
+        self.sample: dict[int, Asking] = {}
+        """Those that are asked again, by their numbers."""
+        self.ruled: dict[int, Asking] = {}
+        """A sample of turns that rules settled, as questions whose answer is what the rule did."""
+
     @property
     def recorded(self) -> int:
         return sum(map(len, self.known))
-
-    def features(self, cell: int, domain: Domain) -> Features:
-        return Features(domain, self.cells[cell].condition, self.conditions, self._words)
 
     async def gather(self, number: int, ruled: int, seed: int) -> None:
         """Replay the runs, and keep every question, with the asking agents of a sample of this size.
@@ -219,9 +230,9 @@ class Study:
             await self._replayed(place, chances.keys(), chosen, settled)
         seen = Counter(word for each in self.askings for word in each.words)
         least, most = OFTEN * len(self.askings), (1.0 - OFTEN) * len(self.askings)
-        self._words = sorted(word for word, times in seen.items() if least <= times <= most)
+        self.words = sorted(word for word, times in seen.items() if least <= times <= most)
         self.askings = [
-            each._replace(features=(*each.features, *(float(word in each.words) for word in self._words)))
+            each._replace(features=(*each.features, *(float(word in each.words) for word in self.words)))
             for each in self.askings
         ]
         self.sample = {row: each for row, each in enumerate(self.askings) if each.agent is not None}

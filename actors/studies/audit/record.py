@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -9,10 +10,12 @@ import msgspec
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
 from prism.audit import Audit
+from prism.llm import Tape
 
 AUDIT = "audit"
 """The directory of an audit, in that of its study: its record, and the tapes of the answers."""
 RECORD = "audit.json"
+TAPE = ".sqlite"
 
 
 def directory_of(study: Path) -> Path:
@@ -29,6 +32,15 @@ def directory_of(study: Path) -> Path:
 def keep_audit(study: Path, found: Audit) -> Path:
     write_json(directory_of(study) / RECORD, found)
     return study / AUDIT / RECORD
+
+
+def answers_kept(study: Path) -> int:
+    """Return how many answers are on the tapes of an audit. It reads them, and blocks."""
+    kept = 0
+    for file in (study / AUDIT).glob(f"*{TAPE}"):
+        with closing(Tape(file, "look")) as tape:
+            kept += tape.statistics().answers
+    return kept
 
 
 def read_audit(study: Path) -> Audit | None:

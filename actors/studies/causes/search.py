@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,8 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     """
     futures = await to_thread.run_sync(futures_of, path, of)
     with ExitStack() as stack:
-        place = stack.enter_context(Processes(path, of, futures.run.length, jobs)) if jobs > 1 else None
+        opened = partial(futures_of, path, of, futures.run.length)
+        place = stack.enter_context(Processes(jobs, opened)) if jobs > 1 else None
         search = _Search(futures, of, since, on_progress, place)
         number = None if agent is None else chosen_agent(futures.run, agent)
         return await search.causes(by or kinds_of(futures.run), number, budget, top, draws)
@@ -63,7 +65,7 @@ class _Search:
         of: str,
         since: int | None,
         on_progress: OnProgress,
-        place: Processes | None,
+        place: Processes[Futures[MeasureTrack]] | None,
     ) -> None:
         self._futures, self._of, self._on_progress, self._place = futures, of, on_progress, place
         self._run, self._root = futures.run, futures.track.root
@@ -182,7 +184,7 @@ class _Search:
         self._wanted += len(wanted)
         if self._place is None:
             return await outcomes_of(self._futures, wanted, self._note)
-        return await self._place.outcomes_of(wanted, self._note)
+        return await self._place.done(outcomes_of, wanted, lambda each: each.tick, self._note)
 
     def _note(self, outcome: Outcome) -> None:
         self._seen.append(outcome)

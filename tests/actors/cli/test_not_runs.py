@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -37,6 +38,23 @@ def test_a_run_that_is_not_there_is_one_line_with_names_that_are_alike(
         assert (ended.code, bool(re.fullmatch(expected, ended.err))) == (2, True), (line, ended.err)
     assert prism_alone("audit", "other").err == "prism: other: no such run or experiment\n"
     assert {each.name for each in tmp_path.iterdir()} == {"runs", "experiments"}
+
+
+def test_a_file_in_place_of_a_directory_is_one_line_with_the_newest_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("feed.yaml").touch()
+    problem = (
+        "prism: Invalid value for 'RUN|EXPERIMENT': feed.yaml is a file; expected a run's or an experiment's direct"
+    )
+    assert prism_alone("audit", "feed.yaml").err.splitlines()[-1] == f"{problem}ory"
+    for when, kept in enumerate(("experiments/feed/plans", "runs/feed-001/manifest.json")):
+        Path(kept).mkdir(parents=True)
+        os.utime(kept, (when, when))
+    ended = prism_alone("audit", "feed.yaml")
+    assert (ended.code, ended.err.splitlines()[-1]) == (2, f"{problem}ory, as in: prism audit runs/feed-001")
+    assert "a run's directory, as in: prism resume runs/feed-001" in prism_alone("resume", "feed.yaml").err
 
 
 def test_commands_for_runs_say_what_else_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
