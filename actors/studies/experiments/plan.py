@@ -111,6 +111,7 @@ def parts_of(plan: Plan) -> dict[str, str]:
         prompts = {name: with_prompt(config)[0].llm for name, config in asking.items()}
         parts |= {
             "model": {name: [config.oracle.backend, config.llm.model] for name, config in asking.items()},
+            "server": {name: config.llm.host for name, config in asking.items()},
             "prompt": {name: [llm.prompt, llm.order, llm.memory, llm.writes] for name, llm in prompts.items()},
             "parsing": {name: [llm.method, llm.systemone, llm.num_predict] for name, llm in prompts.items()},
         }
@@ -124,9 +125,12 @@ def parts_of(plan: Plan) -> dict[str, str]:
 
 
 def _without_model(cell: Cell) -> str:
-    """Return the meaning of a condition but for the model that it asks, which is a part of its own."""
-    llm = replace(cell.config.llm, model=Config().llm.model)
-    return cells_of(replace(cell.config, llm=llm), cell.condition, [cell.seed])[0].meaning
+    """Return the meaning of a condition but for the model that it asks and its server, which are parts of their own."""
+    config, default = cell.config, Config().llm
+    backend = config.oracle.backend if config.oracle.backend == "choice" else "ollama"
+    oracle = replace(config.oracle, backend=backend)
+    config = replace(config, oracle=oracle, llm=replace(config.llm, model=default.model, host=default.host))
+    return cells_of(config, cell.condition, [cell.seed])[0].meaning
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:

@@ -116,8 +116,9 @@ def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str
         if "model" not in changed:
             problem = "the sealed plan asks it" if "model" in parts else "the plan asks no model"
             raise ConfigError(str(path), f"expected another model than the sealed one, got {model}: {problem}")
-        changed.remove("model")
-        notes = [f"confirmed on {model}: prompt, parsing, measures, seeds and conditions are as sealed"]
+        where = " at another server" if "server" in changed else ""
+        changed = [name for name in changed if name not in ("model", "server")]
+        notes = [f"confirmed on {model}{where}: prompt, parsing, measures, seeds and conditions are as sealed"]
     if wrong := [name for name in changed if name not in FREE]:
         more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
         problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
