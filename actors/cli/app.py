@@ -93,19 +93,10 @@ def main() -> None:
     escape_unencodable()
     name_standard_output()
     protect_standard_error()
-    try:
-        with safe_path():
-            code = _code()
-    finally:
-        output.reset()
-    end.leave(code)
-
-
-def _code() -> int:
-    """Run the command line, and return its exit code."""
     code: int
     try:
-        code = cli.main(prog_name="prism", standalone_mode=False)
+        with safe_path():
+            code = cli.main(prog_name="prism", standalone_mode=False)
     except click.Abort:
         code = 130
     except click.ClickException as error:
@@ -121,7 +112,9 @@ def _code() -> int:
     except Exception as error:  # noqa: BLE001  # it is printed as Python would
         code = EXIT_FAILED
         _print_crash(error)
-    return code
+    finally:
+        output.reset()
+    end.leave(code)
 
 
 def _of_packs(problem: str) -> str:
@@ -146,7 +139,10 @@ def _print_crash(error: Exception) -> None:
 
 
 def _print_usage_error(error: click.ClickException) -> None:
-    if output.is_json or _asks_for_json():
+    # JSON may be asked for by words that were not read, because an option before them is wrong.
+    given = " ".join(sys.argv[1:]).replace("--log-format=", "--log-format ")
+    form = given.partition("--log-format ")[2] or os.environ.get("PRISM_LOG_FORMAT", "")
+    if output.is_json or form.startswith("json"):
         say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
         return
     if isinstance(error, NoArgsIsHelpError):
@@ -156,14 +152,6 @@ def _print_usage_error(error: click.ClickException) -> None:
         usage = f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n"
         click.echo(usage, file=sys.stderr)
     _print_error(error.format_message().replace("\n\t", " "), EXIT_USAGE)
-
-
-def _asks_for_json() -> bool:
-    """Return whether JSON is asked for by words that were not read, because an option before them is wrong."""
-    given = " ".join(sys.argv[1:]).replace("--log-format=", "--log-format ")
-    if "--log-format " in given:
-        return "--log-format json" in given
-    return os.environ.get("PRISM_LOG_FORMAT") == "json"
 
 
 def _print_error(problem: str, code: int) -> None:

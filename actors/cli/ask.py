@@ -26,6 +26,7 @@ from actors.results.ask import Asked, Survey
 from actors.runs.signals import ended_by_signals
 from actors.tables.files import FORMATS
 
+BAR_WIDTH = 24
 SHOWN_AFTER_S = 2.0
 """The time after which the progress of the re-execution is shown."""
 
@@ -109,9 +110,6 @@ def ask(  # one for each option
         say(note)
 
 
-BAR_WIDTH = 24
-
-
 def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
     """Yield the outcome of the answers: changes first, then each question with bars for each moment."""
     yield from (change.sentence for each in asked.outcomes for change in each.changes)
@@ -122,20 +120,15 @@ def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
             mean = f", mean {each.means[moment]:.2f}" if moment in each.means else ""
             yield f"{moment}: {each.answered[moment]:,} of {asked.people:,} people{mean}"
             if each.counts:
-                yield _bars(each.counts[moment])
+                bars, most = Table.grid(padding=(0, 1)), max(1, *each.counts[moment].values())
+                bars.add_column(max_width=40)
+                bars.add_column(justify="right")
+                for answer, count in each.counts[moment].items():
+                    bars.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(most, count, width=BAR_WIDTH))
+                yield bars
         if each.repeated is not None:
             yield f"asked again, {each.repeated:.0%} gave the same answer"
     missing = ", ".join(f"{reason} {count:,}" for reason, count in asked.missing.items())
     without = f"; without an answer: {missing}" if missing else ""
     yield from ("", f"{asked.answered:,} of {asked.wanted:,} answers{without}")
     yield f"oracle: {asked.oracle}; answers in {where}"
-
-
-def _bars(counts: dict[str, int]) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(max_width=40)
-    table.add_column(justify="right")
-    most = max(1, *counts.values())
-    for answer, count in counts.items():
-        table.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(most, count, width=BAR_WIDTH))
-    return table

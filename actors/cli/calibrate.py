@@ -74,8 +74,37 @@ def calibrate() -> None:
 @TRUST
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the calibration in FILE would run and how long it takes, and run nothing."""
-    made = make_calibration_plan(path)
-    _show_plan(made, out or OUT / run_name(path), jobs or processors())
+    made, place = make_calibration_plan(path), out or OUT / run_name(path)
+    asked = made.calibration
+    budget, planned = asked.runs, planned_runs(asked)
+    foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
+    done, lacks = count_done(place), reasons(required_steps(made.calibration, made.real))
+    runs, at_once = sum(planned.values()), jobs or processors()
+    of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
+    left = max(0, runs - done)
+    asking = asking_of_calibration(made)
+    model = asked_together(asking, place, [foretold] * left if asking.configs else [])
+    least_s = max(model.least_s, run_s(foretold, made.config) * left / at_once)
+    rows = [
+        ("question", asked.question or "-"),
+        ("base", str(made.base)),
+        ("parameters", ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in asked.parameters.items())),
+        ("targets", ", ".join(asked.targets)),
+        ("checks", ", ".join(asked.checks) or "none"),
+        *(
+            []
+            if asked.data is None
+            else [("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out")]
+        ),
+        ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
+        *(("no fit can be reported" if place == 0 else "", lack) for place, lack in enumerate(lacks)),
+        *([("design", few)] if (few := few_for_intervals(asked)) and not lacks else []),
+        ("done", f"{done:,} in {place}"),
+        ("time", f"about {duration(least_s)}, {at_once:,} at once"),
+        *model.rows,
+        ("plan", made.hash[:16]),
+    ]
+    show({name: text for name, text in rows if name}, lambda: [facts(rows)])
 
 
 @calibrate.command()
@@ -90,7 +119,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
     made = make_calibration_plan(path)
     place = out or OUT / run_name(path)
     make_directory(place)
-    if lacks := _lacks(made):
+    if lacks := reasons(required_steps(made.calibration, made.real)):
         say(f"{path}: no fit can be reported, whatever the runs find: {'; '.join(lacks)}")
     asking = asking_of_calibration(made)
     with (
@@ -130,41 +159,3 @@ def _shown(made: CalibrationPlan) -> Iterator[OnRuns]:
 
     with progress_shown(standing, has_lines=False):
         yield on_runs
-
-
-def _lacks(made: CalibrationPlan) -> list[str]:
-    """Return why no fit can be reported, as far as the file tells; empty if one can."""
-    return reasons(required_steps(made.calibration, made.real))
-
-
-def _show_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
-    asked = made.calibration
-    budget, planned = asked.runs, planned_runs(asked)
-    foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
-    done, lacks = count_done(out), _lacks(made)
-    runs = sum(planned.values())
-    of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
-    left = max(0, runs - done)
-    asking = asking_of_calibration(made)
-    model = asked_together(asking, out, [foretold] * left if asking.configs else [])
-    least_s = max(model.least_s, run_s(foretold, made.config) * left / jobs)
-    rows = [
-        ("question", asked.question or "-"),
-        ("base", str(made.base)),
-        ("parameters", ", ".join(f"{name} {each.low:g} to {each.high:g}" for name, each in asked.parameters.items())),
-        ("targets", ", ".join(asked.targets)),
-        ("checks", ", ".join(asked.checks) or "none"),
-        *(
-            []
-            if asked.data is None
-            else [("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out")]
-        ),
-        ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
-        *(("no fit can be reported" if place == 0 else "", lack) for place, lack in enumerate(lacks)),
-        *([("design", few)] if (few := few_for_intervals(asked)) and not lacks else []),
-        ("done", f"{done:,} in {out}"),
-        ("time", f"about {duration(least_s)}, {jobs:,} at once"),
-        *model.rows,
-        ("plan", made.hash[:16]),
-    ]
-    show({name: text for name, text in rows if name}, lambda: [facts(rows)])

@@ -92,7 +92,13 @@ def chart(  # an argument for each option
     inside it.
     """
     run = coverage or drawn_run
-    settings = _config(config, overrides, run)
+    if config is not None:
+        settings = read_config(config, overrides)
+    elif run is None:
+        settings = load_config(overrides=overrides)
+    else:
+        read_manifest(run)  # it says what is no run's directory
+        settings = read_resolved(run / RESOLVED, overrides)
     behaviour = chart_of(settings)
     if lints:
         _print_findings(settings, behaviour)
@@ -101,7 +107,9 @@ def chart(  # an argument for each option
         _print_coverage(coverage, behaviour)
         return
     done = None if drawn_run is None else _activity(drawn_run, behaviour)
-    form = _format(shape, out)
+    form = shape or ("mermaid" if out is None else SUFFIXES.get(out.suffix))
+    if form is None:
+        raise click.UsageError(f"{out}: expected a name that ends in one of {', '.join(SUFFIXES)}, or --format")
     if form == YAML:
         text = chart_text(settings)
     else:
@@ -113,27 +121,6 @@ def chart(  # an argument for each option
         show({"format": form, "chart": text})
     else:
         echo_file(text)
-
-
-def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Config:
-    """Return the configuration of the file, or that of the run; without both, the default one."""
-    if path is not None:
-        return read_config(path, overrides)
-    if run is None:
-        return load_config(overrides=overrides)
-    read_manifest(run)  # it says what is no run's directory
-    return read_resolved(run / RESOLVED, overrides)
-
-
-def _format(shape: str | None, out: Path | None) -> str:
-    if shape is not None:
-        return shape
-    if out is None:
-        return "mermaid"
-    if out.suffix not in SUFFIXES:
-        expected = ", ".join(SUFFIXES)
-        raise click.UsageError(f"{out}: expected a name that ends in one of {expected}, or --format")
-    return SUFFIXES[out.suffix]
 
 
 def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:

@@ -75,7 +75,18 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
             of_it = f", {usd(llm.wasted_usd)} of it for calls without a usable answer" if llm.wasted_usd else ""
             yield f"  cost: {usd(llm.cost_usd)}{of_it}"
         yield f"  latency: p50 {llm.latency_s_p50:.3f} s, p95 {llm.latency_s_p95:.3f} s, p99 {llm.latency_s_p99:.3f} s"
-    yield from ("", *_end(summary, directory if details else f"{directory}; all figures: --details"))
+    yield ""
+    yield f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}"
+    again = ", ".join(f"{reason} {count:,}" for reason, count in summary.retries_by_reason.items())
+    retries = f"{summary.oracle_retries:,} asked again ({again}), " if summary.oracle_retries else ""
+    questions = f"{counted(summary.oracle_questions, 'question')}, {counted(summary.oracle_calls, 'call')}"
+    yield f"{questions}, {retries}{summary.fallback_share:.1%} fallbacks"
+    if (found := summary.shards) is not None:
+        worked, received, sent = sorted(found.busy_s.values()), amount_of(found.received), amount_of(found.sent)
+        yield f"{len(worked):,} shards worked {worked[0]:,.1f} to {worked[-1]:,.1f} s each"
+        yield f"the engine waited {found.waited_s:,.1f} s for the others, received {received} and sent {sent}"
+    yield f"digest {summary.digest}"
+    yield f"files in {directory}{'' if details else '; all figures: --details'}"
 
 
 def _status(summary: Summary) -> Text:
@@ -92,18 +103,3 @@ def _status(summary: Summary) -> Text:
     took = "" if summary.resumes else f" in {duration(summary.wall_s)}"
     work = f"\n{counted(summary.activations, 'activation')}{took}"
     return Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}{work}")
-
-
-def _end(summary: Summary, directory: str) -> Iterator[str]:
-    """Yield the last lines: questions and calls, shards, the digest, and the place of the files."""
-    yield f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}"
-    again = ", ".join(f"{reason} {count:,}" for reason, count in summary.retries_by_reason.items())
-    retries = f"{summary.oracle_retries:,} asked again ({again}), " if summary.oracle_retries else ""
-    questions = f"{counted(summary.oracle_questions, 'question')}, {counted(summary.oracle_calls, 'call')}"
-    yield f"{questions}, {retries}{summary.fallback_share:.1%} fallbacks"
-    if (found := summary.shards) is not None:
-        worked, received, sent = sorted(found.busy_s.values()), amount_of(found.received), amount_of(found.sent)
-        yield f"{len(worked):,} shards worked {worked[0]:,.1f} to {worked[-1]:,.1f} s each"
-        yield f"the engine waited {found.waited_s:,.1f} s for the others, received {received} and sent {sent}"
-    yield f"digest {summary.digest}"
-    yield f"files in {directory}"

@@ -95,27 +95,18 @@ def explain(  # one for each option
             found = explain_path(path, agent, first, last)
     else:
         if change is not None:
-            again = partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask)
+            key, sign, answer = change.partition("=")
+            if key.strip() != "answer" or not sign:
+                raise click.BadParameter(f"expected answer=STATE, got {change!r}", param_hint="'--what-if'")
+            again = partial(what_if, path, str(agent), int(tick or 0), answer.strip(), ticks, ask=ask)
         elif post is not None:
-            again = partial(explain_post, path, _post(post))
+            # Data frames name a post by its author, with its number in another column.
+            if not post.isdecimal() or len(post) > POST_DIGITS_MAX:
+                where = "the column post of `prism export`, or post_id of result.table(...)"
+                problem = f"expected the number of a post, from {where}, got {post!r}"
+                raise click.BadParameter(problem, param_hint="'--post'")
+            again = partial(explain_post, path, int(post))
         else:
             again = partial(explain_turns, path, str(agent), int(tick or 0), None)
         found = anyio.run(partial(with_progress, again, after_s=SHOWN_AFTER_S))
     show(found, lambda: lines(found))
-
-
-def _post(post: str) -> int:
-    """Return the number of a post. Data frames name it by its author, with the number in another column."""
-    if not post.isdecimal() or len(post) > POST_DIGITS_MAX:
-        where = "the column post of `prism export`, or post_id of result.table(...)"
-        problem = f"expected the number of a post, from {where}, got {post!r}"
-        raise click.BadParameter(problem, param_hint="'--post'")
-    return int(post)
-
-
-def _answer(change: str) -> str:
-    """Return the answer that is to be given instead."""
-    key, sign, value = change.partition("=")
-    if key.strip() != "answer" or not sign:
-        raise click.BadParameter(f"expected answer=STATE, got {change!r}", param_hint="'--what-if'")
-    return value.strip()

@@ -16,10 +16,11 @@ from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.manifest import read_summary
 from actors.tables.database import QueryError
-from actors.tables.export import Exported, Progress, answered, export
+from actors.tables.export import Progress, answered, export
 from actors.tables.files import FORMATS
 from actors.tables.schema import NoTableError
 from prism.no_effect import remarks
+from prism.wording import counted
 
 
 @command(name="export")
@@ -88,15 +89,10 @@ def export_command(
     for path in () if output.is_quiet else paths:
         for line in remarks(read_summary(path)):
             say(f"{path}: {line}", level="warning")
-    show(done, lambda: _lines(done))
-
-
-def _lines(done: Exported) -> list[str]:
-    """Return what was written, and which tables were not."""
     reasons: dict[str, list[str]] = {}
     for table, reason in done.left_out.items():
         reasons.setdefault(reason, []).append(table)
-    lines = [f"without {', '.join(tables)}: {reason}" for reason, tables in reasons.items()]
+    lines = [f"without {', '.join(without)}: {reason}" for reason, without in reasons.items()]
     rows = ", ".join(f"{table} {count:,}" for table, count in done.rows.items())
-    files = "1 table" if len(done.rows) == 1 else f"{len(done.rows)} tables"
-    return [*lines, f"{done.path}: {files}, {done.bytes:,} bytes; rows: {rows}"]
+    lines.append(f"{done.path}: {counted(len(done.rows), 'table')}, {done.bytes:,} bytes; rows: {rows}")
+    show(done, lambda: lines)

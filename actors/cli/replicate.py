@@ -59,28 +59,18 @@ def replicate(name: str | None, out: Path | None, jobs: int | None) -> None:
 
     The experiment's directory gets replication.json, the line of the ledger.
     """
-    if name is None and (out is not None or jobs is not None):
-        raise click.UsageError("--out and --jobs are for a replication that is run: name one")
-    if name is not None:
-        path = _found(name)
-        _run(path, out or OUT / run_name(path), jobs)
-    else:
+    if name is None:
+        if out is not None or jobs is not None:
+            raise click.UsageError("--out and --jobs are for a replication that is run: name one")
         every = entries()
         show({each.name: each.line for each in every}, lambda: _listed(every))
-
-
-def _found(name: str) -> Path:
-    """Return the file of a replication: the one at this path, or else one that comes with PRISM."""
-    known = replications()
-    if Path(name).is_file() or name not in known:
-        if not Path(name).is_file() and Path(name).suffix not in (".yaml", ".yml"):
-            problem = f"no file and no replication is called {name!r}"
-            raise click.UsageError(f"{problem}; the replications are: {', '.join(known)}")
-        return Path(name)
-    return known[name]
-
-
-def _run(path: Path, place: Path, jobs: int | None) -> None:
+        return
+    known, path = replications(), Path(name)
+    if not path.is_file() and name not in known and path.suffix not in (".yaml", ".yml"):
+        problem = f"no file and no replication is called {name!r}"
+        raise click.UsageError(f"{problem}; the replications are: {', '.join(known)}")
+    path = path if path.is_file() else known.get(name, path)
+    place = out or OUT / run_name(path)
     refuse_without_packages()
     plan = make_replication_plan(path)
     done = execute(plan.experiment, place, Where(jobs=jobs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,10 +15,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
 from actors.display.work import Standing, progress_shown
-from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
-
-OnRead = Callable[[int, int], None]
-"""Called with what has been read, and with all that there is to read."""
+from actors.studies.experiments.record import is_experiment, read_experiment_record
 
 REPORT = Path("report.html")
 NO_PLOTS = not_installed("prism report draws with altair", "plots")
@@ -93,12 +89,16 @@ def report(
         read[:] = done, of
 
     with progress_shown(lambda: Standing(step[0], read[0], read[1]), has_lines=False):
-        experiment = _experiment(paths, files, on_read)
-        if experiment is None:
+        studies = [path for path in paths if is_experiment(path)]
+        if studies and (len(paths) > 1 or files):
+            alone = "make its report alone" if len(paths) > 1 else "its report takes no --against"
+            raise RunDirectoryError(f"{studies[0]}: is an experiment; {alone}")
+        if not studies:
             runs = read_runs(paths, partial(step.__setitem__, 0), on_read)
             html = written(runs, read_real_of(runs[0], files), on_step)
         else:
-            html = experiment_report(experiment, on_step)
+            require(["scipy"], "experiments are judged with scipy")
+            html = experiment_report(read_experiment_record(studies[0], on_read), on_step)
         content = html.encode()
         write_file(out, content, follows=True)
         if figures is not None:
@@ -107,15 +107,3 @@ def report(
                 on_step(name)
                 write_file(figures / name, picture)
     show({"file": out, "bytes": len(content)}, lambda: [f"{out}: {len(content) / 1e6:,.1f} MB"], brief=str(out))
-
-
-def _experiment(paths: Sequence[Path], files: Sequence[str], on_read: OnRead) -> ExperimentRecord | None:
-    """Return the record of an experiment, if its directory was given; None for runs."""
-    found = [path for path in paths if is_experiment(path)]
-    if not found:
-        return None
-    if len(paths) > 1 or files:
-        alone = "make its report alone" if len(paths) > 1 else "its report takes no --against"
-        raise RunDirectoryError(f"{found[0]}: is an experiment; {alone}")
-    require(["scipy"], "experiments are judged with scipy")
-    return read_experiment_record(found[0], on_read)

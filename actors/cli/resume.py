@@ -21,8 +21,6 @@ from actors.store.lock import locked
 from actors.store.manifest import read_manifest
 
 REFUSED = "If it refuses"
-READING = "reading the journal"
-"""The step in which a run's files are read before it goes on."""
 
 
 @command()
@@ -57,7 +55,7 @@ def resume(  # one for each option
     accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
         plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build_with_progress)
-        with step_shown(READING):
+        with step_shown("reading the journal"):
             run, notes = resume_run(plan)
         for note in notes:
             say(note, level="warning")

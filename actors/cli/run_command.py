@@ -38,7 +38,6 @@ from actors.runtime.simulation import Progress, Simulation
 from actors.store.lock import locked
 from actors.store.oracle_log import answers_in
 from prism.agents import FALLBACKS
-from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
 from prism.quoting import printable
 from prism.wording import counted
@@ -84,10 +83,11 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
     summary = anyio.run(execute_through_losses, run, host, observed)
     path, going_on = run.directory.path, None
     if not summary.is_done:
-        raised = (
-            f" --accept-settings --set oracle.{_cap(run.config.oracle)}=..." if summary.stopped_by == SPEND_CAP else ""
-        )
-        going_on = f"prism resume {path}{raised}"
+        going_on = f"prism resume {path}"
+        if summary.stopped_by == SPEND_CAP:  # the cap in dollars is named first
+            caps = ("max_usd", "max_calls", "max_tokens")
+            cap = next(name for name in caps if getattr(run.config.oracle, name) is not None)
+            going_on += f" --accept-settings --set oracle.{cap}=..."
     show(
         {"directory": path, "next": going_on, **msgspec.json.decode(summary.to_json())},
         lambda: parts_of_end(summary, printable(str(path)), show_of(run.config), details=details),
@@ -153,13 +153,6 @@ def _print_fallbacks(summary: Summary, path: Path) -> None:
             "more with --accept-settings --set oracle.max_fallback_share=..."
         )
     say(text, level="warning")
-
-
-def _cap(oracle: OracleConfig) -> str:
-    """Return the spend cap that is set, the one in dollars first."""
-    if oracle.max_usd is not None:
-        return "max_usd"
-    return "max_tokens" if oracle.max_calls is None else "max_calls"
 
 
 @contextmanager

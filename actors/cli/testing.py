@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any
 
 import click
-from rich.console import RenderableType
 
 from actors.cli.command import Group, count_option, option, path_option
 from actors.cli.render import show, table
@@ -27,7 +26,6 @@ from actors.testing import (
     ModelServer,
     ModelServerError,
     ServerSettings,
-    Statistics,
     evenly,
 )
 
@@ -136,11 +134,19 @@ def serve(**given: Any) -> None:
       prism testing serve --latency 1 --p99 8    as slow as a model
       prism testing serve --fault hang=0.01      one call in a hundred is never answered
     """
-    begun = monotonic()
+    begun, seed = monotonic(), given["seed"]
+    evenly_failing = evenly(given["faults"]) if given["faults"] else {}
     try:
+        settings = ServerSettings(
+            models=given["models"],
+            slots=given["slots"],
+            latency=Latency(mean_s=given["latency"], p99_s=given["p99"], seed=seed),
+            faults=FaultPlan(shares={**evenly_failing, **given["shares"]}, at=given["at"], seed=seed),
+            keeps=0,  # the caller cannot read them from here
+        )
         with ExitStack() as stack:
             on_exchange = stack.enter_context(_log(given["log"])) if given["log"] else None
-            server = ModelServer(_settings(given), host=given["host"], port=given["port"], on_exchange=on_exchange)
+            server = ModelServer(settings, host=given["host"], port=given["port"], on_exchange=on_exchange)
             stack.enter_context(server)
             echo(f"listening on {server.url}", err=output.as_json)
             if not output.is_quiet:
@@ -148,8 +154,18 @@ def serve(**given: Any) -> None:
             _wait_for_signal()
     except ModelServerError as error:
         raise click.ClickException(str(error)) from None
-    counts, seconds = server.statistics(), monotonic() - begun
-    show(counts, lambda: _report(counts, seconds))
+    counts = server.statistics()
+    statuses = [f"{status}: {count:,}" for status, count in sorted(counts.statuses.items())]
+    silent = counts.requests - sum(counts.statuses.values())
+    rows = {
+        "calls": f"{counts.calls:,} in {monotonic() - begun:,.1f} s",
+        "failed as told": f"{sum(counts.faults.values()):,}",
+        **{f"  {fault}": f"{counts.faults[fault]:,}" for fault in Fault if fault in counts.faults},
+        "given up by the client": f"{counts.abandoned:,}",
+        "requests by status": ", ".join([*statuses, *([f"none: {silent:,}"] if silent else [])]) or "none",
+        "in slots at once": f"{counts.peak_busy:,} at most",
+    }
+    show(counts, lambda: ["", table(("", ""), [*rows.items()])])
 
 
 @testing.command()
@@ -161,21 +177,6 @@ def faults() -> None:
     """
     width = max(map(len, Fault))
     show(MEANINGS, lambda: (f"{fault:{width}}  {meaning}" for fault, meaning in MEANINGS.items()))
-
-
-def _settings(given: dict[str, Any]) -> ServerSettings:
-    seed = given["seed"]
-    return ServerSettings(
-        models=given["models"],
-        slots=given["slots"],
-        latency=Latency(mean_s=given["latency"], p99_s=given["p99"], seed=seed),
-        faults=FaultPlan(
-            shares={**(evenly(given["faults"]) if given["faults"] else {}), **given["shares"]},
-            at=given["at"],
-            seed=seed,
-        ),
-        keeps=0,  # the caller cannot read them from here
-    )
 
 
 @contextmanager
@@ -219,17 +220,3 @@ def _wait_for_signal() -> None:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def _report(counts: Statistics, seconds: float) -> list[RenderableType]:
-    statuses = [f"{status}: {count:,}" for status, count in sorted(counts.statuses.items())]
-    silent = counts.requests - sum(counts.statuses.values())
-    rows = {
-        "calls": f"{counts.calls:,} in {seconds:,.1f} s",
-        "failed as told": f"{sum(counts.faults.values()):,}",
-        **{f"  {fault}": f"{counts.faults[fault]:,}" for fault in Fault if fault in counts.faults},
-        "given up by the client": f"{counts.abandoned:,}",
-        "requests by status": ", ".join([*statuses, *([f"none: {silent:,}"] if silent else [])]) or "none",
-        "in slots at once": f"{counts.peak_busy:,} at most",
-    }
-    return ["", table(("", ""), [*rows.items()])]

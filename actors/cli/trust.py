@@ -48,7 +48,12 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
         return
     if known_code.trusts:
         say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}", level="warning")
-    elif not _asks(path, unknown):
+    elif can_ask():
+        told = f"{printable(str(path))}: this command runs Python code that you have not run here before:"
+        for line in (told, *(f"  {each}" for each in _lines(unknown))):
+            echo(line, err=True)
+        echo("It could do anything that you can do on this machine. Read it first.", err=True)
+    if not known_code.trusts and not (can_ask() and click.confirm("Run it?", default=False, err=True)):
         raise untrusted(unknown)
     allow(unknown)
 
@@ -56,18 +61,6 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
 def can_ask() -> bool:
     """Return whether a question would be seen and answered: on a terminal, beside no log lines in JSON."""
     return not output.is_json and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _asks(path: Path, unknown: Sequence[OwnCode]) -> bool:
-    """Ask on a terminal, and return whether the answer is yes; False without one."""
-    if not can_ask():
-        return False
-    name = printable(str(path))
-    echo(f"{name}: this command runs Python code that you have not run here before:", err=True)
-    for line in _lines(unknown):
-        echo(f"  {line}", err=True)
-    echo("It could do anything that you can do on this machine. Read it first.", err=True)
-    return click.confirm("Run it?", default=False, err=True)
 
 
 def _lines(unknown: Sequence[OwnCode]) -> list[str]:

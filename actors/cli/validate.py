@@ -55,7 +55,16 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
     length = f"{simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks ({simulation.length:,} ticks)"
     idle = told(no_effect_of(settings, built.domain))
     notes = [*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle]
-    expected = _forecast(settings) if foretells else {}
+    expected = dict[str, str]()  # the needs of the run of this machine and of a model, each in words
+    if foretells:
+        from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation: most checks need none
+        from actors.runs.forecast import forecast  # noqa: PLC0415
+
+        foretold = forecast(settings)
+        expected |= needed_rows(settings, foretold)
+        if settings.oracle.backend == "choice":
+            expected[""] = "oracle.backend is choice, which asks no model; a model would be asked as follows"
+        expected |= rows(settings, foretold)
     prompt = _prompt(settings) if prompts else []
     lines = [
         f"{path}: ok: {built.domain.size:,} agents, {length}, seed {simulation.seed}, oracle {settings.oracle.backend}",
@@ -72,7 +81,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
 
 def _prompt(config: Config) -> list[tuple[str, str]]:
     """Return the roles and texts of the first prompt of a run, and last the texts that were filled in."""
-    from actors.runs.forecast import MeasuringModel, first_question  # noqa: PLC0415  # as in `_forecast`
+    from actors.runs.forecast import MeasuringModel, first_question  # noqa: PLC0415  # as above
     from prism.llm.oracle import SocialModelOracle  # noqa: PLC0415
 
     asked = first_question(config)
@@ -87,17 +96,3 @@ def _prompt(config: Config) -> list[tuple[str, str]]:
     texts = {name: prompt.value(name) for name in prompt.template.placeholders if name not in NEEDED}
     filled = [f"{{{name}}}: {text}" for name, text in texts.items() if text]
     return [*parts, (f"filled in: template {prompt.template.sha256[:12]}", "\n".join(filled))]
-
-
-def _forecast(config: Config) -> dict[str, str]:
-    """Return what the run needs of this machine and of a model, each in words."""
-    from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
-    from actors.runs.forecast import forecast  # noqa: PLC0415
-
-    expected = forecast(config)
-    asks_none = {"": "oracle.backend is choice, which asks no model; a model would be asked as follows"}
-    return {
-        **dict(needed_rows(config, expected)),
-        **(asks_none if config.oracle.backend == "choice" else {}),
-        **dict(rows(config, expected)),
-    }

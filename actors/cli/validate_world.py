@@ -17,10 +17,8 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
 from actors.cli.render import NONE, interval, line, show, table
 from actors.factory.domains import show_of
-from actors.results.observed import Real, observed_configs, observed_economy, observed_feed, read_real, start_quarter
-from prism.config import Config
+from actors.results.observed import observed_configs, observed_economy, observed_feed, read_real, start_quarter
 from prism.economy.backtest import Score, backtest, score
-from prism.economy.series import Figures
 from prism.errors import InputError
 from prism.quarter import Period
 from prism.scorecard import Agreement, Fact, macro_facts, social_facts
@@ -59,7 +57,17 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: b
     real = read_real(files, config)
     if "quarters" in show_of(config).pictures and not real.quarters:
         raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
-    facts, rule = _facts(configs, real), _scores(real.quarters, config)
+    rule = list[Score]()
+    if real.quarters:
+        economies = [observed_economy(path) for path in configs]
+        facts = macro_facts(economies, real.quarters, real.source, start_quarter(config))
+        # The errors of the policy rule over all quarters, then over each period with enough of them, each once.
+        forecasts, periods = backtest(real.quarters, config.economy), config.economy.backtest.periods
+        scores = [score(forecasts), *(score(forecasts, Period.parse(each)) for each in periods)]
+        rule = [*{found.period: found for found in scores if found is not None}.values()]
+    else:
+        feeds = [observed_feed(path, each) for path, each in configs.items()]
+        facts = social_facts(feeds, real.cascades, real.hours)
     record: dict[str, Any] = {"runs": paths, "against": files, "facts": facts}
     if real.quarters:
         record["rule"] = [{**asdict(each), "period": str(each.period)} for each in rule]
@@ -74,23 +82,6 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: b
     show(record, view)
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
-
-
-def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:
-    if real.quarters:
-        start = start_quarter(next(iter(configs.values())))
-        return macro_facts([observed_economy(path) for path in configs], real.quarters, real.source, start)
-    feeds = [observed_feed(path, config) for path, config in configs.items()]
-    return social_facts(feeds, real.cascades, real.hours)
-
-
-def _scores(quarters: Sequence[Figures], config: Config) -> list[Score]:
-    """Return the errors of the policy rule over all quarters, then over each period with enough of them, each once."""
-    if not quarters:
-        return []
-    forecasts = backtest(quarters, config.economy)
-    scores = [score(forecasts), *(score(forecasts, Period.parse(each)) for each in config.economy.backtest.periods)]
-    return list({found.period: found for found in scores if found is not None}.values())
 
 
 def _rule_parts(scores: Sequence[Score]) -> Iterator[RenderableType]:

@@ -17,8 +17,6 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.runs.directory import RunDirectory
 from actors.runs.verify import recompute, verify_run, without_replay
 
-NOT_DONE = "its numbers were not worked out again (--quick)"
-
 
 @command()
 @PACKED_RUN
@@ -38,7 +36,7 @@ def verify(path: Path, *, quick: bool) -> None:
     directory = RunDirectory(path)
     checked = verify_run(directory)
     if quick:
-        checked = without_replay(checked, NOT_DONE)
+        checked = without_replay(checked, "its numbers were not worked out again (--quick)")
     else:
         ask_to_run_code(path)
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked)))

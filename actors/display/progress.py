@@ -67,10 +67,6 @@ class Pace:
             self._latest.clear()
         if progress.phase is not self._phase:
             self._phase, self._changed = progress.phase, moment
-        self._update_rates(moment, progress)
-        return progress
-
-    def _update_rates(self, moment: float, progress: Progress) -> None:
         latest = self._latest
         latest.append((moment, progress.tick, progress.transitions))
         while len(latest) > 2 and moment - latest[1][0] >= WINDOW_S:
@@ -79,6 +75,7 @@ class Pace:
         elapsed = max(1e-9, moment - since)
         self.ticks_per_s = (progress.tick - ticks) / elapsed
         self.transitions_per_s = (progress.transitions - transitions) / elapsed
+        return progress
 
     @property
     def elapsed_s(self) -> float:
@@ -103,11 +100,11 @@ async def show_progress(read: Callable[[], Progress]) -> None:
         pace.now()  # otherwise the first line would have no rates
         while True:
             await anyio.sleep(LINE_EVERY_S)
-            _print_line(pace.now(), pace)
-    await _show_live(console, pace)
-
-
-async def _show_live(console: Console, pace: Pace) -> None:
+            progress = pace.now()
+            if output.is_json:
+                say_json("info", "progress", **facts(progress, pace))
+            else:
+                echo(line(progress, pace), err=True)
     progress = pace.now()
     highlights: Sequence[str] = progress.highlights()
     shown = table(progress, pace, highlights)
@@ -120,13 +117,6 @@ async def _show_live(console: Console, pace: Pace) -> None:
             if pace.elapsed_s - looked_s >= LOOK_EVERY_S:
                 highlights, looked_s = progress.highlights(), pace.elapsed_s
             shown = table(progress, pace, highlights)
-
-
-def _print_line(progress: Progress, pace: Pace) -> None:
-    if output.is_json:
-        say_json("info", "progress", **facts(progress, pace))
-    else:
-        echo(line(progress, pace), err=True)
 
 
 def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
@@ -173,20 +163,7 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
     phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
     time = f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go"
     time += "" if progress.cost_usd is None else f", {usd(progress.cost_usd)} spent"
-    return Group(
-        phase,
-        headline(progress.tick, progress.ticks),
-        Text(time, style="dim"),
-        Text(),
-        states_table(progress.agents_by_state),
-        Text(),
-        _numbers(progress, pace),
-        *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
-    )
-
-
-def _numbers(progress: Progress, pace: Pace) -> RenderableType:
-    """Return the rates and the oracle's numbers, a row each, with a warning where something is amiss."""
+    # The rates and the oracle's numbers, a row each, with a warning where something is amiss.
     ill = f"{progress.quarantined:,} quarantined" if progress.quarantined else ""
     rates = f"{pace.ticks_per_s:,.1f}, {pace.transitions_per_s:,.0f} transitions/s"
     latency = f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s"
@@ -198,7 +175,16 @@ def _numbers(progress: Progress, pace: Pace) -> RenderableType:
         ("fallbacks", f"{progress.fallbacks:,}", ""),
     ):
         rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
-    return rows
+    return Group(
+        phase,
+        headline(progress.tick, progress.ticks),
+        Text(time, style="dim"),
+        Text(),
+        states_table(progress.agents_by_state),
+        Text(),
+        rows,
+        *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
+    )
 
 
 def headline(tick: int, ticks: int, *more: str) -> RenderableType:

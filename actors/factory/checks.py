@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from prism.checked import field_types
 from prism.config import Config
 from prism.config.attributes import PLACE, TRAITS
-from prism.config.model import ColumnsConfig, PopulationConfig
+from prism.config.model import ColumnsConfig
 from prism.domain import Domain, said_by
 from prism.no_effect import NoEffect, idle_interventions, unreached
 from prism.social.chart import can_post
 from prism.social.domain import SocialDomain
 from prism.social.people.attributes import described
-from prism.social.people.persona import Persona
 from prism.wording import counted
-
-NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
@@ -27,20 +22,17 @@ def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
-    lines: tuple[str, ...] = ()
+    lines = list[str]()
     if isinstance(domain, SocialDomain):
-        silent = () if can_post(domain.behaviour) else (NOBODY_POSTS,)
-        lines = (*_lines_of_people(config.population, domain.population.personas), *silent)
+        population, personas = config.population, domain.population.personas
+        people = counted(len(personas), "person", "people")
+        for name, declaration in population.attributes.items():
+            values = [persona.attributes[name] for persona in personas]
+            lines.append(f"{PLACE}.{name}: {declaration.expected}; {people}: {described(values)}")
+        for name in field_types(ColumnsConfig):  # thresholds and so on that have a column
+            if getattr(population.columns, name) is not None:
+                given = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
+                lines.append(f"population.columns.{name}: {people}: {described(given)}")
+        if not can_post(domain.behaviour):
+            lines.append("statechart.file: no row has the effect post, so nobody writes an original post")
     return (*lines, *said_by(domain).notes())
-
-
-def _lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> Iterator[str]:
-    """Yield a line for each attribute, and for each threshold and so on that has a column, over all people."""
-    people = counted(len(personas), "person", "people")
-    for name, declaration in config.attributes.items():
-        values = [persona.attributes[name] for persona in personas]
-        yield f"{PLACE}.{name}: {declaration.expected}; {people}: {described(values)}"
-    for name in field_types(ColumnsConfig):
-        if getattr(config.columns, name) is not None:
-            given = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
-            yield f"population.columns.{name}: {people}: {described(given)}"

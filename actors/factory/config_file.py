@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -148,7 +148,16 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
     """Return the text of a file, up to the greatest length of a configuration; no more is read."""
     try:
-        data = _read_bytes(path, CONFIG_BYTES_MAX)
+        # A descriptor of this process may be a pipe: `prism run /dev/stdin`, or `prism run <(sed ...)` in a shell. To
+        # open its path again would wait for the writer of a named pipe.
+        own = _OWN_DESCRIPTOR.fullmatch(str(path))
+        with ExitStack() as files:
+            if own is None:
+                descriptor = files.enter_context(opened(path))
+            else:
+                descriptor = os.dup(int(own[1] or 0))
+                files.callback(os.close, descriptor)
+            data = read_descriptor(descriptor, CONFIG_BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), f"no such file; {hint}") from None
     except (NotRegularError, IsADirectoryError) as error:
@@ -164,18 +173,3 @@ def read_text(path: Path, hint: str = "write one to start from with: prism init 
     if data.startswith(GZIP):
         raise ConfigError(str(path), "is packed with gzip; expected a YAML file")
     return decode_text(data, str(path))
-
-
-def _read_bytes(path: Path, bytes_max: int) -> bytes:
-    """Return the content of a file, or `bytes_max` bytes and one more.
-
-    A descriptor of this process may be a pipe: `prism run /dev/stdin`, or `prism run <(sed ...)` in a shell.
-    """
-    if (own := _OWN_DESCRIPTOR.fullmatch(str(path))) is not None:
-        descriptor = os.dup(int(own[1] or 0))  # to open its path again would wait for the writer of a named pipe
-        try:
-            return read_descriptor(descriptor, bytes_max)
-        finally:
-            os.close(descriptor)
-    with opened(path) as descriptor:
-        return read_descriptor(descriptor, bytes_max)

@@ -44,7 +44,12 @@ def _parse_graphml(data: bytes, source: str) -> FollowGraph:
                 warnings.simplefilter("ignore", RuntimeWarning)  # about attributes; only the ids are used
                 graph = igraph.Graph.Read_GraphML(str(copy))
         except igraph.InternalError as error:
-            raise _igraph_error(source, str(error)) from None
+            # Its messages are such as `Line 3: problem -- kind`, behind a position in C source.
+            problem = re.sub(r"^Error at [^ ]+: ", "", str(error)).split(" -- ")[0]
+            match = re.match(r"Line (\d+): (.*)", problem, re.DOTALL)
+            line = None if match is None else int(match[1])
+            told = " ".join((match[2] if match else problem).split())
+            raise InputError(source, f"bad GraphML: {told}", line=line) from None
     check_people(graph.vcount(), source)
     mutual = not graph.is_directed()
     # A data key named `id` hides the ids of the nodes; without different values it names nobody.
@@ -52,14 +57,6 @@ def _parse_graphml(data: bytes, source: str) -> FollowGraph:
     names = ids if len({*ids}) == len(ids) else Numbered(len(ids))
     said = [f"GraphML, {'un' if mutual else ''}directed"]
     return graph_of_file(source, names, ends_of(graph), said, "edges between different nodes", mutual=mutual)
-
-
-def _igraph_error(source: str, message: str) -> InputError:
-    """Return the error for a message of igraph, such as `Line 3: problem -- kind`, without its C source position."""
-    problem = re.sub(r"^Error at [^ ]+: ", "", message).split(" -- ")[0]
-    match = re.match(r"Line (\d+): (.*)", problem, re.DOTALL)
-    line = None if match is None else int(match[1])
-    return InputError(source, f"bad GraphML: {' '.join((match[2] if match else problem).split())}", line=line)
 
 
 GraphFormat = Literal["graphml", "gml", "pajek", "table"]

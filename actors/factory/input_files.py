@@ -184,11 +184,27 @@ def _parsed(
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     """Return the contents of a file, unpacked if it is packed with gzip."""
+    name = str(path)
     try:
-        return _contents(str(path), bytes_max)
+        with fitting_memory(name):
+            raw = read_regular(locate_input(name), bytes_max)
+        digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
+        if kept not in {None, digest}:
+            raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
+        data = _unpack(raw, name, bytes_max) if name.lower().endswith(".gz") or raw.startswith(GZIP) else raw
+        if data.startswith(PARQUET):
+            data = _table_in(data, name, bytes_max)
     except TooLargeError:
         problem = f"is larger than the {bytes_max:,} bytes that one input file may have"
-        raise InputError(str(path), problem) from None
+        raise InputError(name, problem) from None
+    except FileNotFoundError:
+        raise InputError(name, _no_such_file(name)) from None
+    except NotRegularError as error:
+        # A pipe or a device cannot be read a second time, when the run is repeated.
+        raise InputError(name, f"is a {error.kind}: expected a file") from None
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror}") from None
+    return Input(name=name, data=data, sha256=digest)
 
 
 @contextmanager
@@ -363,34 +379,6 @@ def _no_such_file(name: str) -> str:
     if is_kept(name):
         return f"is missing: it was looked for in {place_of(name).parent}; {BRING_ALONG}"
     return f"no such file in {locate_input(name).absolute().parent}"
-
-
-def _read(name: str, bytes_max: int) -> bytes:
-    try:
-        with fitting_memory(name):
-            return read_regular(locate_input(name), bytes_max)
-    except FileNotFoundError:
-        raise InputError(name, _no_such_file(name)) from None
-    except TooLargeError:
-        raise
-    except NotRegularError as error:
-        # A pipe or a device cannot be read a second time, when the run is repeated.
-        raise InputError(name, f"is a {error.kind}: expected a file") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror}") from None
-
-
-def _contents(name: str, bytes_max: int) -> Input:
-    """Return the contents of a file. Raises: InputError, TooLargeError."""
-    raw = _read(name, bytes_max)
-    digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
-    if kept not in {None, digest}:
-        raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
-    is_packed = name.lower().endswith(".gz") or raw.startswith(GZIP)
-    data = _unpack(raw, name, bytes_max) if is_packed else raw
-    if data.startswith(PARQUET):
-        data = _table_in(data, name, bytes_max)
-    return Input(name=name, data=data, sha256=digest)
 
 
 def _table_in(data: bytes, name: str, bytes_max: int) -> bytes:

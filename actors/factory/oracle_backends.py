@@ -113,7 +113,13 @@ async def open_oracle(
             taped = TapedModel(asked, Tape(tape_path(config, directory), mode), mode)
             asked = await stack.enter_async_context(aclosing(taped))
         health = await _checked(config, asked, on_wait)
-        yield OpenOracle(domain.oracle(asked), _labelled(_describe(config, health), config), health)
+        # The description for the start-up line: the model, its server and how it is asked.
+        where = f"from tape {config.oracle.tape_path}" if mode == "replay" else f"at {config.llm.host}"
+        form = f"{health.dialect}{', recorded' if mode == 'record' else ''}"
+        form += f"; by {config.llm.by.attribute}" if config.llm.by.attribute else ""
+        models = ", ".join((health.model, *config.llm.models[1:]))
+        text = f"{models} by {health.server} {where}, {form}; {health.note}".rstrip("; ")
+        yield OpenOracle(domain.oracle(asked), _labelled(text, config), health)
 
 
 async def check_models(config: Config, model: LanguageModel) -> Health:
@@ -171,13 +177,3 @@ def _labelled(description: str, config: Config) -> str:
     """Return the description, with the data that the settings are calibrated on, if they are calibrated."""
     label = calibration_label(config)
     return description if label is None else f"{description.removesuffix(UNCALIBRATED)}; {label}"
-
-
-def _describe(config: Config, health: Health) -> str:
-    """Return the description for the start-up line: the model, its server and how it is asked."""
-    where = f"from tape {config.oracle.tape_path}" if config.oracle.tape == "replay" else f"at {config.llm.host}"
-    recording = ", recorded" if config.oracle.tape == "record" else ""
-    asked = f"{health.dialect}{recording}"
-    models = ", ".join((health.model, *config.llm.models[1:]))
-    asked += f"; by {config.llm.by.attribute}" if config.llm.by.attribute else ""
-    return f"{models} by {health.server} {where}, {asked}; {health.note}".rstrip("; ")

@@ -96,7 +96,10 @@ class Cluster:
         except PlaceError:
             raise
         except Exception as error:  # noqa: BLE001  # Ray raises a bare one where a node takes too long to start
-            raise PlaceError(_unreachable(asked, error)) from None
+            said = " ".join(str(error).split())
+            is_other = "ersion" in said and ("mismatch" in said or "differ" in said)
+            problem = "the cluster has other versions" if is_other else "no Ray cluster can be used there"
+            raise PlaceError(f"{asked}: {problem}: {said[:300]}") from None
 
     def _start(self, processes: int, options: dict[str, Any]) -> None:
         """Start a cluster here that no other user and no other machine reaches.
@@ -221,13 +224,6 @@ def left_cluster_is_gone() -> bool:
         return not is_there(host, int(port))
     except (OSError, ValueError):
         return False
-
-
-def _unreachable(asked: str, error: Exception) -> str:
-    said = " ".join(str(error).split())
-    if "ersion" in said and ("mismatch" in said or "differ" in said):
-        return f"{asked}: the cluster has other versions: {said[:300]}"
-    return f"{asked}: no Ray cluster can be used there: {said[:300]}"
 
 
 def is_there(host: str, port: int) -> bool:

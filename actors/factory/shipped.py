@@ -109,18 +109,14 @@ def replications() -> dict[str, Path]:
 def template_files(directory: Path, package: str) -> dict[Path, bytes]:
     """Return the files of a package with a user's own domain: `{path: content}`, the configuration first."""
     root = shipped_root() / TEMPLATES / "domain"
-    sources = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_source(path.relative_to(root))]
-    sources.sort(key=lambda path: path.name != TEMPLATE_CONFIG)
+    sources = sorted(root.rglob("*"), key=lambda path: (path.name != TEMPLATE_CONFIG, path))
     files = {}
-    for source in sources:
+    for source in filter(Path.is_file, sources):
+        if any(part.startswith((".", "__pycache__")) for part in source.relative_to(root).parts):
+            continue  # a tool has left it there
         name = source.relative_to(root).as_posix().replace(TEMPLATE_PACKAGE, package)
         files[directory / name] = source.read_bytes().replace(TEMPLATE_PACKAGE.encode(), package.encode())
     return files
-
-
-def _is_source(path: Path) -> bool:
-    """Return whether a file belongs to the template, and was not left there by a tool."""
-    return not any(part.startswith((".", "__pycache__")) for part in path.parts)
 
 
 def find_shipped(name: str) -> Path | None:

@@ -68,7 +68,12 @@ def say_json(level: str, event: str, **facts: Any) -> None:
     from actors.logs.redaction import Redaction  # noqa: PLC0415  # `prism --help` has no use for structlog
 
     if LEVELS[level] >= output.level:
-        fields = {"event": event, **facts, "level": level, "timestamp": _now()}
+        fields = {
+            "event": event,
+            **facts,
+            "level": level,
+            "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        }
         clean = Redaction(os.environ)(None, level, fields)
         _write(f"{json.dumps(clean, default=str)}\n")
 
@@ -82,10 +87,6 @@ def _write(text: str) -> None:
     if sys.stderr is not None:  # a process without a console has no standard error
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 def in_notebook() -> bool:

@@ -52,7 +52,12 @@ class LogLimit:
         now = self._clock()
         with self._lock:
             ended = self._end([each for each, window in self._windows.items() if now - window.begun >= PERIOD_S])
-            is_logged = method not in LIMITED or self._admit(name, now)
+            is_logged = method not in LIMITED
+            if not is_logged:
+                window = self._windows.setdefault(name, _Window(now))
+                is_logged = window.logged < LINES_MAX
+                window.logged += is_logged
+                window.left_out += not is_logged
         self._report(ended)
         if not is_logged:
             raise structlog.DropEvent
@@ -63,14 +68,6 @@ class LogLimit:
         with self._lock:
             ended = self._end(list(self._windows))
         self._report(ended)
-
-    def _admit(self, name: str, now: float) -> bool:
-        window = self._windows.setdefault(name, _Window(now))
-        if window.logged < LINES_MAX:
-            window.logged += 1
-            return True
-        window.left_out += 1
-        return False
 
     def _end(self, names: list[str]) -> dict[str, int]:
         """End the minutes of these names; return `{name: lines left out}` of those that had any."""

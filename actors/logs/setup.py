@@ -164,41 +164,37 @@ class _Logging:
     def enter(self, log: RunLog) -> None:
         with self._lock:
             self._logs.append(log)
-            if len(self._logs) == 1:
-                self._install()
+            if len(self._logs) > 1:
+                return
+            self._before = structlog.get_config() if structlog.is_configured() else None
+            structlog.configure(
+                processors=[self.process],
+                wrapper_class=structlog.make_filtering_bound_logger(output.level),
+                logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
+            )
+            # Libraries log warnings only, by the level of their loggers: some of them log headers at lower levels.
+            own = logging.getLogger("prism")
+            self._level = own.level
+            own.setLevel(output.level)
+            self._handler.setLevel(output.level)
+            logging.getLogger().addHandler(self._handler)
 
     def leave(self, log: RunLog) -> None:
         """Stop logging a run. After the last run the process logs as it did before the first."""
         with self._lock:
             self._logs.remove(log)
-            if not self._logs:
-                self._uninstall()
+            if self._logs:
+                return
+            logging.getLogger().removeHandler(self._handler)
+            logging.getLogger("prism").setLevel(self._level)
+            structlog.reset_defaults()
+            if self._before is not None:
+                structlog.configure(**self._before)
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         if not self._logs:
             raise structlog.DropEvent
         return _current.get(self._logs[-1]).process(logger, method, event)
-
-    def _install(self) -> None:
-        self._before = structlog.get_config() if structlog.is_configured() else None
-        structlog.configure(
-            processors=[self.process],
-            wrapper_class=structlog.make_filtering_bound_logger(output.level),
-            logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
-        )
-        # Libraries log warnings only, by the level of their loggers: some of them log headers at lower levels.
-        own = logging.getLogger("prism")
-        self._level = own.level
-        own.setLevel(output.level)
-        self._handler.setLevel(output.level)
-        logging.getLogger().addHandler(self._handler)
-
-    def _uninstall(self) -> None:
-        logging.getLogger().removeHandler(self._handler)
-        logging.getLogger("prism").setLevel(self._level)
-        structlog.reset_defaults()
-        if self._before is not None:
-            structlog.configure(**self._before)
 
 
 _logging = _Logging()
@@ -225,13 +221,12 @@ def _text() -> Processor:
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     has_colors = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     render = structlog.dev.ConsoleRenderer(colors=has_colors)
-    return lambda logger, method, event: render(
-        logger, method, {name: _data(value, name) for name, value in event.items()}
-    )
 
+    def rendered(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        # Texts are escaped; other values are shown by `repr`, which escapes as much.
+        texts = {name: printable(value) for name, value in event.items() if isinstance(value, str)}
+        if isinstance(lines := event.get("exception"), str):
+            texts["exception"] = printable_lines(lines)
+        return str(render(logger, method, {**event, **texts}))
 
-def _data(value: Any, name: str) -> Any:
-    """Return a value of an event as text for a terminal; other values are shown by `repr`, which escapes as much."""
-    if not isinstance(value, str):
-        return value
-    return printable_lines(value) if name == "exception" else printable(value)
+    return rendered

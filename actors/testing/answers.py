@@ -60,31 +60,19 @@ def _value(schema: Any, root: Any, key: int, depth: int, *, wrong: bool) -> obje
     if kind == "array":
         count = schema.get("minItems", int(depth < MAX_DEPTH // 4))
         return [_value(schema["items"], root, _key(key, i), depth + 1, wrong=wrong) for i in range(min(count, 1000))]
+    low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+    high = schema.get("maximum", schema.get("exclusiveMaximum", max(1, low + 1)))
+    if kind == "integer":
+        least = math.ceil(low) + ("exclusiveMinimum" in schema)
+        return least + number % max(1, math.floor(high) - ("exclusiveMaximum" in schema) - least + 1)
     simple: dict[str, Callable[[], object]] = {
         "boolean": lambda: number % 2 == 0,
         "null": lambda: None,
-        "number": lambda: _number(schema, key),
-        "integer": lambda: _integer(schema, number),
+        # The ends may be excluded.
+        "number": lambda: float(low + (high - low) * (0.001 + 0.998 * uniform(key, WORLD, 0, Draw.SERVER_ANSWER))),
         "string": lambda: _prose(key, 3).ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 80)],
     }
     return simple[kind]()
-
-
-def _number(schema: Any, key: int) -> float:
-    low, high = _ends(schema)
-    # The ends may be excluded.
-    return float(low + (high - low) * (0.001 + 0.998 * uniform(key, WORLD, 0, Draw.SERVER_ANSWER)))
-
-
-def _integer(schema: Any, number: int) -> int:
-    low, high = _ends(schema)
-    least = math.ceil(low) + ("exclusiveMinimum" in schema)
-    return least + number % max(1, math.floor(high) - ("exclusiveMaximum" in schema) - least + 1)
-
-
-def _ends(schema: Any) -> tuple[float, float]:
-    low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
-    return low, schema.get("maximum", schema.get("exclusiveMaximum", max(1, low + 1)))
 
 
 def _key(*parts: object) -> int:

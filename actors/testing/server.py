@@ -324,7 +324,9 @@ class Handler(BaseHTTPRequestHandler):
         found: dict[str, object] = {
             "/": b"Ollama is running",
             "/api/version": {"version": VERSION},
-            "/api/tags": {"models": [{"name": name, "model": name, "digest": _digest(name)} for name in names]},
+            "/api/tags": {
+                "models": [{"name": name, "model": name, "digest": sha256(name.encode()).hexdigest()} for name in names]
+            },
             "/api/ps": {"models": []},
             "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in names]},
         }
@@ -483,7 +485,3 @@ def asked_of(path: str, body: Mapping[str, Any]) -> tuple[Mapping[str, object], 
     asked = body.get("response_format") or {}
     form = (asked.get("json_schema") or {}).get("schema") or (asked.get("type") == "json_object" and "json")
     return {"seed": body.get("seed"), "temperature": body.get("temperature")}, form
-
-
-def _digest(name: str) -> str:
-    return sha256(name.encode()).hexdigest()

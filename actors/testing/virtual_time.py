@@ -37,16 +37,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         if not self._ready and not self.is_held():
-            self._discard_cancelled()
+            # Cancelled timers before the next one: the loop would discard them, too, and then really wait.
+            while self._scheduled and self._scheduled[0].cancelled():
+                heapq.heappop(self._scheduled)._scheduled = False  # noqa: SLF001  # as asyncio's own loop does
+                self._timer_cancelled_count -= 1
             if self._scheduled:
                 self._now = max(self._now, self._scheduled[0].when())
         super()._run_once()  # type: ignore[misc]  # asyncio's own, which the type stubs leave out
-
-    def _discard_cancelled(self) -> None:
-        """Discard cancelled timers before the next one: the loop would discard them, too, and then really wait."""
-        while self._scheduled and self._scheduled[0].cancelled():
-            heapq.heappop(self._scheduled)._scheduled = False  # noqa: SLF001  # as asyncio's own loop does
-            self._timer_cancelled_count -= 1
 
 
 def run_in_virtual_time(function: Callable[[], Awaitable[T]]) -> T:
