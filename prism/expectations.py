@@ -42,10 +42,10 @@ def join(path: str, key: str) -> str:
 
 
 def type_text(kind: inspect.Type) -> str:
-    """Return a type and its range in words: `int >= 1`, `one of: a, b`, `text or none`."""
+    """Return a type and its range in words: `int >= 1`, `one of: a, b`, `text or none`; or its title, if it has one."""
     match kind:
         case inspect.Metadata():
-            text = type_text(kind.type)
+            text = (kind.extra_json_schema or {}).get("title") or type_text(kind.type)
         case inspect.UnionType():
             text = " or ".join(type_text(member) for member in kind.types)
         case inspect.VarTupleType() | inspect.ListType():
@@ -117,7 +117,7 @@ def _found(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_found(item) for item in value)}]"
     if isinstance(value, dict):
-        return "a mapping"
+        return "a mapping" if value else "{}"
     return str(value) if isinstance(value, date) else repr(value)
 
 

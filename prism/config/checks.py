@@ -7,9 +7,9 @@ which one is wrong.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
@@ -50,34 +50,13 @@ SESSION_TICKS: Final = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
 POWER_LAW_SHARE: Final = 4
 """On average a person follows at most one in so many people. The generator takes very long to draw more ties."""
-
-_CALENDAR: Final = " ".join(
-    f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
-)
-"""The settings that decide the time of the last tick."""
 _SIZE, _DEGREE, _KIND = "population.size", "population.graph.degree", "population.graph.kind"
-
-
-class Conflict(NamedTuple):
-    """Settings that are each valid and contradict each other.
-
-    Args:
-        keys: their dotted paths, divided by spaces if it is a text, the first one to blame unless it is known which was
-            set last.
-        problem: the conflict, in words that are right for any of the keys.
-    """
-
-    keys: str | tuple[str, ...]
-    problem: str
 
 
 def find_conflicts(config: Config) -> list[SettingError]:
     """Return the errors of settings that contradict each other."""
-    checks = (
-        *(_simulation, _population, _columns, _attributes, _graph, _measures, _choice, _oracle, _llm, _models),
-        *(_economy, _shards),
-    )
-    found = [_error(conflict) for check in checks for conflict in check(config)]
+    checks = (_simulation, _population, _files, _graph, _measures, _choice, _oracle, _llm, _economy, _shards)
+    found = [error for check in checks for error in check(config)]
     return [*found, *find_intervention_conflicts(config, config.interventions)]
 
 
@@ -86,99 +65,90 @@ def find_intervention_conflicts(config: Config, interventions: Sequence[Interven
 
     If there is no such conflict, return those with the agents of the run, which depend on the domain.
     """
-    simulation = config.simulation
-    firsts = (
-        next(_when(f"{INTERVENTIONS}[{index}]", simulation, each), None) for index, each in enumerate(interventions)
-    )
-    found = [each for each in firsts if each is not None] or _agents(config, interventions)
-    return [_error(conflict) for conflict in found]
+    places = (f"{INTERVENTIONS}[{index}]" for index in range(len(interventions)))
+    firsts = (next(_when(*each, config.simulation), None) for each in zip(places, interventions, strict=False))
+    return [each for each in firsts if each is not None] or [*_agents(config, interventions)]
 
 
-def _error(conflict: Conflict) -> SettingError:
-    keys = conflict.keys.split() if isinstance(conflict.keys, str) else conflict.keys
-    return SettingError("Config", conflict.problem, keys=keys)
+def _clash(keys: str | Sequence[str], problem: str) -> SettingError:
+    """Return the error of settings that are each valid and contradict each other.
+
+    Args:
+        keys: their dotted paths, divided by spaces if it is a text, the first one to blame unless it is known which was
+            set last.
+        problem: the conflict, in words that are right for any of the keys.
+    """
+    return SettingError("Config", problem, keys=keys.split() if isinstance(keys, str) else keys)
 
 
-def _repeated(key: str, names: Sequence[str], what: str) -> Iterator[Conflict]:
+def _repeated(key: str, names: Sequence[str], what: str) -> Iterator[SettingError]:
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if repeated is not None:
-        yield Conflict(key, f"expected {what} that differ, got {repeated!r} more than once")
+        yield _clash(key, f"expected {what} that differ, got {repeated!r} more than once")
 
 
-def _both(section: str, names: tuple[str, str], given: tuple[bool, bool]) -> Iterator[Conflict]:
+def _both(section: str, **given: bool) -> Iterator[SettingError]:
     """Yield that one of two settings is missing, which are nothing without each other."""
-    if given[0] != given[1]:
-        present, missing = names if given[0] else names[::-1]
-        problem = f"expected both {names[0]} and {names[1]}, or neither: {missing} is missing"
-        yield Conflict(f"{section}.{present} {section}.{missing}", problem)
+    if len({*given.values()}) > 1:
+        present, missing = sorted(given, key=lambda name: not given[name])
+        problem = f"expected both {' and '.join(given)}, or neither: {missing} is missing"
+        yield _clash(f"{section}.{present} {section}.{missing}", problem)
 
 
-def _not_declared(
-    key: str, name: str, declared: Mapping[str, AttributeConfig], kinds: Collection[str]
-) -> Iterator[Conflict]:
+def _not_declared(config: Config, key: str, name: str, kinds: Collection[str]) -> Iterator[SettingError]:
     """Yield that there is no such attribute of people, or that it is of another type."""
+    declared = config.population.attributes
     if name not in declared:
         known = guess(name, list(declared)) if declared else f"{PLACE} declares none"
-        yield Conflict(f"{key} {PLACE}", f"no attribute {name!r}: {known}")
+        yield _clash(f"{key} {PLACE}", f"no attribute {name!r}: {known}")
     elif (kind := declared[name].type) not in kinds:
-        yield Conflict(
-            f"{key} {PLACE}.{name}",
-            f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {kind}",
-        )
+        problem = f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {kind}"
+        yield _clash(f"{key} {PLACE}.{name}", problem)
 
 
-def _simulation(config: Config) -> Iterator[Conflict]:
+def _simulation(config: Config) -> Iterator[SettingError]:
     simulation, ticks, domain = config.simulation, config.simulation.length, config.simulation.domain
     if config.domain and domain in SHIPPED_DOMAINS:
         places = sorted(places_of(config.domain), key=lambda place: -place.count("."))
-        yield Conflict(
-            (*places, "simulation.domain"),
-            f"the {domain} domain has no settings below the key domain, which is for domains of your own, got "
-            f"{', '.join(config.domain)}",
-        )
+        problem = f"the {domain} domain has no settings below the key domain, which is for domains of your own"
+        yield _clash((*places, "simulation.domain"), f"{problem}, got {', '.join(config.domain)}")
     if domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
-        yield Conflict(
-            "simulation.ticks_per_round simulation.domain",
-            f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many, got "
-            f"{simulation.ticks_per_round}",
-        )
+        problem = f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many"
+        yield _clash("simulation.ticks_per_round simulation.domain", f"{problem}, got {simulation.ticks_per_round}")
     try:
         for tick in (0, ticks):
             SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
     except OverflowError:
-        yield Conflict(
-            _CALENDAR,
-            f"expected all of the run between the years 1 and 9999, got {ticks} ticks of "
-            f"{simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}",
-        )
+        calendar = ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
+        got = f"{ticks} ticks of {simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}"
+        problem = f"expected all of the run between the years 1 and 9999, got {got}"
+        yield _clash([f"simulation.{name}" for name in calendar], problem)
 
 
-def _population(config: Config) -> Iterator[Conflict]:
-    population, topics = config.population, config.population.topics
+def _population(config: Config) -> Iterator[SettingError]:
+    population, topics, simulation = config.population, config.population.topics, config.simulation
     profiles, ties = population.profiles, population.graph.path
     yield from _repeated("population.topics", topics, "topics")
     # Profiles bring interests of their own, so the topics of synthetic people go unused.
     if profiles is None and population.interests_per_person > len(topics):
-        yield Conflict(
-            "population.interests_per_person population.topics",
-            "expected interests_per_person <= the number of topics, got "
-            f"{population.interests_per_person} and {len(topics)}",
-        )
+        got = f"{population.interests_per_person} and {len(topics)}"
+        problem = f"expected interests_per_person <= the number of topics, got {got}"
+        yield _clash("population.interests_per_person population.topics", problem)
     if profiles is not None and population.margins:
         problem = "people come from profiles or from margins: expected only one of them"
-        yield Conflict("population.margins population.profiles", problem)
+        yield _clash("population.margins population.profiles", problem)
     try:
         "a".encode(population.encoding)
     except (LookupError, ValueError):
         problem = f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}"
-        yield Conflict("population.encoding", problem)
+        yield _clash("population.encoding", problem)
     if population.join != "id" and profiles is None:
         problem = f"{population.join} joins people to a profile file in population.profiles, got null"
-        yield Conflict("population.join population.profiles", problem)
+        yield _clash("population.join population.profiles", problem)
     has_ids = population.join == "id" and profiles is not None and ties is not None
     others = population.posts.file, population.activity.hours
     if population.unmatched is not None and not has_ids and not any(isinstance(each, str) for each in others):
-        yield Conflict(
+        yield _clash(
             "population.unmatched population.join population.profiles population.graph.path",
             f"{population.unmatched} is about people in one of two files: expected population.profiles and "
             "population.graph.path, joined by id, or posts or hours of people",
@@ -186,97 +156,85 @@ def _population(config: Config) -> Iterator[Conflict]:
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and profiles is None and ties is None:
         problem = "graph.kind is profiles, which needs a profile file in population.profiles, got null"
-        yield Conflict("population.graph.kind population.profiles population.graph.path", problem)
-    weights = {
-        "population.relevance.exposure": population.relevance.exposure,
-        "oracle.choice.exposure": config.oracle.choice.exposure,
-    }
-    for key, weight in weights.items():
+        yield _clash(f"{_KIND} population.profiles population.graph.path", problem)
+    weights = {"population.relevance": population.relevance.exposure, "oracle.choice": config.oracle.choice.exposure}
+    for section, weight in weights.items():
         if weight and (exposure := config.feed.exposure) != "complex":
+            key = f"{section}.exposure"
             problem = f"{key} needs feed.exposure: complex, which shows a cascade again, got {exposure}"
-            yield Conflict(f"{key} feed.exposure", problem)
-    simulation = config.simulation
+            yield _clash(f"{key} feed.exposure", problem)
     round_s = simulation.ticks_per_round * simulation.tick_seconds
     if population.activity.hours is not None and round_s > HOUR_S:
-        yield Conflict(
+        got = f"{simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s"
+        yield _clash(
             "population.activity.hours simulation.ticks_per_round simulation.tick_seconds",
-            f"activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
-            f"{HOUR_S}, got {simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s",
+            "activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
+            f"{HOUR_S}, got {got}",
         )
 
 
-def _columns(config: Config) -> Iterator[Conflict]:
-    """Yield columns and attributes of files that cannot be read. The files themselves are read later."""
+def _files(config: Config) -> Iterator[SettingError]:
+    """Yield columns and attributes that no file gives. The files themselves are read later, and so are margins."""
     population, posts = config.population, config.population.posts
     columns = {name: getattr(population.columns, name) for name in field_types(ColumnsConfig)}
     for name in ("low_threshold", "high_threshold"):
         if columns[name] is not None and columns["engagement_threshold"] is None:
             problem = f"a column for {name} needs one for engagement_threshold, got null"
-            yield Conflict(f"population.columns.{name} population.columns.engagement_threshold", problem)
+            yield _clash(f"population.columns.{name} population.columns.engagement_threshold", problem)
     named = {f"population.columns.{name}": column for name, column in columns.items()}
     named |= {f"{PLACE}.{name}.column": declared.column for name, declared in population.attributes.items()}
     for key, column in named.items():
         if column is not None and population.profiles is None:
-            problem = "a column needs a profile file in population.profiles, got null"
-            yield Conflict(f"{key} population.profiles", problem)
+            yield _clash(f"{key} population.profiles", "a column needs a profile file in population.profiles, got null")
     for name, declared in posts.attributes.items():
         if posts.file is None:
             problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
-            yield Conflict(f"{POSTS_PLACE}.{name} population.posts.file", problem)
+            yield _clash(f"{POSTS_PLACE}.{name} population.posts.file", problem)
         elif declared.is_drawn:
             problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
-            yield Conflict(f"{POSTS_PLACE}.{name}", problem)
-
-
-def _attributes(config: Config) -> Iterator[Conflict]:
-    """Yield the attributes that nothing gives to people; `_columns` yields columns, and margins are read later."""
-    population = config.population
+            yield _clash(f"{POSTS_PLACE}.{name}", problem)
     for name, declared in population.attributes.items() if not population.margins else ():
         if population.profiles is None and declared.column is None and not declared.is_complete:
-            yield Conflict(
-                f"{PLACE}.{name} population.profiles",
-                "has no values: expected a profile file in population.profiles, or a way to draw them: "
-                f"{declared.ways}",
-            )
+            problem = "has no values: expected a profile file in population.profiles, or a way to draw them"
+            yield _clash(f"{PLACE}.{name} population.profiles", f"{problem}: {declared.ways}")
 
 
-def _graph(config: Config) -> Iterator[Conflict]:
+def _graph(config: Config) -> Iterator[SettingError]:
     """Yield settings of a generator that do not fit each other or the number of people. A file has its own people."""
-    population, graph, key = config.population, config.population.graph, "population.graph.homophily"
+    graph, key = config.population.graph, "population.graph.homophily"
     by, share = graph.homophily.by, graph.homophily.share
     is_read = graph.path is not None or graph.kind == "profiles"
     if config.simulation.domain == "social" and not is_read:
-        yield from filter(None, [find_misfit(graph, population.size)])
-    yield from _both(key, ("by", "share"), (by is not None, share is not None))
-    if by is None or share is None:
-        return
-    yield from _not_declared(f"{key}.by", by, population.attributes, GROUPS)
-    if is_read:
-        source = "population.graph.path" if graph.path is not None else "population.graph.kind"
-        problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
-        yield Conflict(f"{key}.by {source}", problem)
+        yield from filter(None, [find_misfit(graph, config.population.size)])
+    yield from _both(key, by=by is not None, share=share is not None)
+    if by is not None and share is not None:
+        yield from _not_declared(config, f"{key}.by", by, GROUPS)
+        if is_read:
+            source = "population.graph.path" if graph.path is not None else _KIND
+            problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
+            yield _clash(f"{key}.by {source}", problem)
 
 
-def find_misfit(graph: GraphConfig, size: int) -> Conflict | None:
+def find_misfit(graph: GraphConfig, size: int) -> SettingError | None:
     """Return the reason why the generator can make no graph of `size` people; None if it can."""
     degree, kind = graph.degree_among(size), graph.kind
     if degree >= size:
-        return Conflict(f"{_DEGREE} {_SIZE}", f"expected graph.degree < the number of people, got {degree} and {size}")
+        return _clash(f"{_DEGREE} {_SIZE}", f"expected graph.degree < the number of people, got {degree} and {size}")
     if kind == "watts_strogatz" and degree % 2:
-        return Conflict(f"{_DEGREE} {_KIND}", f"expected an even graph.degree for watts_strogatz, got {degree}")
+        return _clash(f"{_DEGREE} {_KIND}", f"expected an even graph.degree for watts_strogatz, got {degree}")
     if kind == "power_law" and degree * POWER_LAW_SHARE > size:
         problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
-        return Conflict(f"{_DEGREE} {_SIZE} {_KIND}", problem)
+        return _clash(f"{_DEGREE} {_SIZE} {_KIND}", problem)
     if kind != "stochastic_block":
         return None
     if graph.blocks > size:
         problem = f"expected graph.blocks <= the number of people, got {graph.blocks} and {size}"
-        return Conflict(f"population.graph.blocks {_SIZE} {_KIND}", problem)
+        return _clash(f"population.graph.blocks {_SIZE} {_KIND}", problem)
     ways = ("inside the communities", "raise mixing"), ("between communities", "lower mixing")
     for (wanted, pairs), (where, remedy) in zip(block_ties(graph, size), ways, strict=True):
         if wanted > pairs:
             problem = f"stochastic_block wants {wanted:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
-            return Conflict(f"population.graph.mixing {_DEGREE} population.graph.blocks {_SIZE} {_KIND}", problem)
+            return _clash(f"population.graph.mixing {_DEGREE} population.graph.blocks {_SIZE} {_KIND}", problem)
     return None
 
 
@@ -292,31 +250,29 @@ def block_ties(graph: GraphConfig, size: int) -> tuple[tuple[float, int], tuple[
     return (ties * (1.0 - graph.mixing), inside), (ties * graph.mixing, size * (size - 1) // 2 - inside)
 
 
-def _measures(config: Config) -> Iterator[Conflict]:
-    """Yield the measures that the configuration cannot have."""
-    population, domain = config.population, config.simulation.domain
-    for place, name in enumerate(population.measures):
-        if problem := measure_problem(name, population.attributes):
-            yield Conflict(f"{MEASURES}[{place}] {PLACE}", problem)
-        elif name in population.measures[:place]:
-            yield Conflict(f"{MEASURES}[{place}]", f"expected measures that differ, got {name} more than once")
-    if population.measures and domain != "social":
+def _measures(config: Config) -> Iterator[SettingError]:
+    measures, domain = config.population.measures, config.simulation.domain
+    for place, name in enumerate(measures):
+        if problem := measure_problem(name, config.population.attributes):
+            yield _clash(f"{MEASURES}[{place}] {PLACE}", problem)
+        elif name in measures[:place]:
+            yield _clash(f"{MEASURES}[{place}]", f"expected measures that differ, got {name} more than once")
+    if measures and domain != "social":
         problem = f"expected no measures of people in the domain {domain}, which has no follow ties"
-        yield Conflict(f"{MEASURES} simulation.domain", problem)
+        yield _clash(f"{MEASURES} simulation.domain", problem)
 
 
-def _choice(config: Config) -> Iterator[Conflict]:
+def _choice(config: Config) -> Iterator[SettingError]:
     """Yield the weights of attributes that people do not have, or that are of another type."""
     declared = config.population.attributes
     for name, weight in config.oracle.choice.attributes.items():
-        if name in declared:
-            if problem := _weight_problem(declared[name], weight):
-                yield Conflict(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)
-            continue
-        near = f"oracle.choice.{name}" if name in TRAITS else next(iter(get_close_matches(name, declared, n=1)), "")
-        meant = f"; did you mean {near}?" if near else ""
-        there = ", ".join(declared) or "none"
-        yield Conflict((f"{WEIGHTS}.{name}", PLACE), f"no such attribute{meant}; population.attributes has: {there}")
+        if name not in declared:
+            near = f"oracle.choice.{name}" if name in TRAITS else next(iter(get_close_matches(name, declared, n=1)), "")
+            meant = f"; did you mean {near}?" if near else ""
+            problem = f"no such attribute{meant}; {PLACE} has: {', '.join(declared) or 'none'}"
+            yield _clash((f"{WEIGHTS}.{name}", PLACE), problem)
+        elif problem := _weight_problem(declared[name], weight):
+            yield _clash(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)
 
 
 def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float]) -> str:
@@ -329,126 +285,108 @@ def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float])
     return "" if unknown is None else f"expected weights of {', '.join(declared.values)}, got {unknown!r}"
 
 
-def _oracle(config: Config) -> Iterator[Conflict]:
-    oracle = config.oracle
+def _oracle(config: Config) -> Iterator[SettingError]:
+    oracle, by = config.oracle, config.oracle.sharing.by
     if oracle.mode == "realtime" and not (config.run.tick_s and config.population.deliberation_minutes):
-        yield Conflict(
-            "oracle.mode run.tick_s population.deliberation_minutes",
-            "realtime needs run.tick_s and population.deliberation_minutes above 0, or every answer would be too late",
-        )
+        needed = "run.tick_s and population.deliberation_minutes above 0, or every answer would be too late"
+        yield _clash("oracle.mode run.tick_s population.deliberation_minutes", f"realtime needs {needed}")
     if oracle.tape != "off" and oracle.backend == "choice":
-        yield Conflict("oracle.tape", f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice")
+        yield _clash("oracle.tape", f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice")
     if oracle.tape != "off" and oracle.mode == "realtime":
         problem = "a tape does not know which answers came too late for realtime: expected mode pace, got realtime"
-        yield Conflict("oracle.tape oracle.mode", problem)
+        yield _clash("oracle.tape oracle.mode", problem)
     if oracle.tape == "replay" and oracle.tape_path is None:
         problem = "replay needs the tape's file in oracle.tape_path, got null"
-        yield Conflict("oracle.tape oracle.tape_path", problem)
-    by, mode = oracle.sharing.by, oracle.mode
+        yield _clash("oracle.tape oracle.tape_path", problem)
     if oracle.sharing.archetype and by != "archetype":
-        yield Conflict(
+        yield _clash(
             "oracle.sharing.archetype oracle.sharing.by",
             "the fields say which questions are an archetype, and none is used: expected "
             f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {by}",
         )
-    if by != "none" and mode == "realtime":
-        yield Conflict(
-            "oracle.sharing.by oracle.mode",
-            "in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
-            f"{by} and realtime",
-        )
+    if by != "none" and oracle.mode == "realtime":
+        problem = "in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
+        yield _clash("oracle.sharing.by oracle.mode", f"{problem}{by} and realtime")
     if by != "none" and config.llm.writes:
         problem = f"a text that a model writes is one person's: expected sharing.by none, got {by}"
-        yield Conflict("oracle.sharing.by llm.writes", problem)
+        yield _clash("oracle.sharing.by llm.writes", problem)
 
 
-def _llm(config: Config) -> Iterator[Conflict]:
-    llm, prices = config.llm, config.llm.prices
+def _llm(config: Config) -> Iterator[SettingError]:
+    llm, prices, domain = config.llm, config.llm.prices, config.simulation.domain
     if (prices.input is None) != (prices.output is None):
         got = " and ".join("null" if price is None else f"{price:g}" for price in (prices.input, prices.output))
         problem = f"expected both prices, input and output, or neither, got {got}"
-        yield Conflict("llm.prices.input llm.prices.output", problem)
+        yield _clash("llm.prices.input llm.prices.output", problem)
     if config.oracle.max_usd is not None and prices.input is None:
-        yield Conflict(
-            "oracle.max_usd llm.prices.input",
-            "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
-        )
-    if config.simulation.domain == "economy" and llm.method == "probabilities":
-        yield Conflict(
-            "llm.method simulation.domain",
-            "the policies of an economy are numbers, not options: expected auto or json, got probabilities",
-        )
-
-
-def _models(config: Config) -> Iterator[Conflict]:
-    """Yield what is wrong with the models of different people."""
-    by, models = config.llm.by.attribute, config.llm.by.models
-    domain, declared = config.simulation.domain, config.population.attributes
-    yield from _both("llm.by", ("attribute", "models"), (by is not None, bool(models)))
+        problem = "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null"
+        yield _clash("oracle.max_usd llm.prices.input", problem)
+    if domain == "economy" and llm.method == "probabilities":
+        problem = "the policies of an economy are numbers, not options: expected auto or json, got probabilities"
+        yield _clash("llm.method simulation.domain", problem)
+    # The models of different people.
+    by, models = llm.by.attribute, llm.by.models
+    yield from _both("llm.by", attribute=by is not None, models=bool(models))
     if by is None or not models:
         return
     if domain != "social":
         problem = f"only people on a feed have models of their own: expected the domain social, got {domain}"
-        yield Conflict("llm.by.attribute simulation.domain", problem)
-    elif wrong := [*_not_declared("llm.by.attribute", by, declared, ("text",))]:
+        yield _clash("llm.by.attribute simulation.domain", problem)
+    elif wrong := [*_not_declared(config, "llm.by.attribute", by, ("text",))]:
         yield from wrong
-    else:
-        for value in models if declared[by].values else ():
-            if value not in declared[by].values:
-                problem = f"{by} is never {value!r}: {guess(value, declared[by].values)}"
-                yield Conflict((f"llm.by.models.{value}", f"{PLACE}.{by}"), problem)
+    elif known := config.population.attributes[by].values:
+        for value in models:
+            if value not in known:
+                problem = f"{by} is never {value!r}: {guess(value, known)}"
+                yield _clash((f"llm.by.models.{value}", f"{PLACE}.{by}"), problem)
     if config.oracle.sharing.by == "archetype":
-        yield Conflict(
-            "llm.by.attribute oracle.sharing.by",
-            "people of one archetype would share the judgements of different models: expected "
-            "oracle.sharing.by none, got archetype",
-        )
+        problem = "people of one archetype would share the judgements of different models: expected "
+        yield _clash("llm.by.attribute oracle.sharing.by", f"{problem}oracle.sharing.by none, got archetype")
 
 
-def _economy(config: Config) -> Iterator[Conflict]:
+def _economy(config: Config) -> Iterator[SettingError]:
     oracle, economy, initial = config.oracle, config.economy, config.economy.initial
     if config.simulation.domain == "economy":  # a turn is complete in its tick and has no fallback
         if oracle.mode != "pace":
             problem = "an economy waits for every answer, since none can be made up: expected mode pace, got realtime"
-            yield Conflict("oracle.mode simulation.domain", problem)
+            yield _clash("oracle.mode simulation.domain", problem)
         if not config.statechart.oracle_enabled:
             problem = "an economy has no policy without its oracle: expected oracle_enabled true, got false"
-            yield Conflict("statechart.oracle_enabled simulation.domain", problem)
+            yield _clash("statechart.oracle_enabled simulation.domain", problem)
         if oracle.when_spent == "fallback" and (oracle.max_calls is not None or oracle.max_tokens is not None):
             problem = "an economy has no fallback once the cap is reached: expected when_spent stop, got fallback"
-            yield Conflict("oracle.when_spent oracle.max_calls oracle.max_tokens simulation.domain", problem)
+            yield _clash("oracle.when_spent oracle.max_calls oracle.max_tokens simulation.domain", problem)
     nations, taylor = economy.nations, economy.taylor
     yield from _repeated("economy.nations", nations, "names")
     # Names stand in prompts and in log lines, where a line end would begin something new.
     strange = next((name for name in nations if not name.isprintable() or not name.strip()), None)
     if strange is not None:
-        yield Conflict("economy.nations", f"expected names on one line, got {strange!r}")
+        yield _clash("economy.nations", f"expected names on one line, got {strange!r}")
     if len(economy.strengths) != len(nations):
         problem = f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations"
-        yield Conflict("economy.strengths economy.nations", problem)
+        yield _clash("economy.strengths economy.nations", problem)
     if taylor.rate_step > taylor.rate_step_max:
         problem = f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}"
-        yield Conflict("economy.taylor.rate_step economy.taylor.rate_step_max", problem)
-    if initial.quarter is not None:
-        if initial.path is None:
-            problem = f"the quarter {initial.quarter} needs a file in economy.initial.path, got null"
-            yield Conflict("economy.initial.quarter economy.initial.path", problem)
+        yield _clash("economy.taylor.rate_step economy.taylor.rate_step_max", problem)
+    if initial.quarter is not None and initial.path is None:
+        problem = f"the quarter {initial.quarter} needs a file in economy.initial.path, got null"
+        yield _clash("economy.initial.quarter economy.initial.path", problem)
+    quarters = [] if initial.quarter is None else [("economy.initial.quarter", Quarter.parse, initial.quarter)]
+    for key, parse, text in (
+        *quarters,
+        *(("economy.backtest.periods", Period.parse, p) for p in economy.backtest.periods),
+    ):
         try:
-            Quarter.parse(initial.quarter)
+            parse(text)
         except ValueError as error:
-            yield Conflict("economy.initial.quarter", str(error))
-    for period in economy.backtest.periods:
-        try:
-            Period.parse(period)
-        except ValueError as error:
-            yield Conflict("economy.backtest.periods", str(error))
+            yield _clash(key, str(error))
     for name in INDICATORS if initial.path is not None else ():
         if (given := getattr(initial, name)) != getattr(InitialConfig(), name):
             problem = f"a file in path takes the place of {name}: expected one of the two, got {given:g}"
-            yield Conflict(f"economy.initial.{name} economy.initial.path", problem)
+            yield _clash(f"economy.initial.{name} economy.initial.path", problem)
 
 
-def _shards(config: Config) -> Iterator[Conflict]:
+def _shards(config: Config) -> Iterator[SettingError]:
     """Yield the settings with which agents cannot be divided: what one does would depend on more than its acts."""
     oracle, llm, run = config.oracle, config.llm, config.run
     newest = "seen or root, as the newest post that came to somebody is known to their shard only"
@@ -463,43 +401,43 @@ def _shards(config: Config) -> Iterator[Conflict]:
     }
     for key, (is_so, expected) in needed.items():
         if run.shards > 1 and not is_so:
-            yield Conflict(f"{key} run.shards", f"with run.shards, {key} must be {expected}")
+            yield _clash(f"{key} run.shards", f"with run.shards, {key} must be {expected}")
 
 
-def _when(place: str, simulation: SimulationConfig, each: InterventionConfig) -> Iterator[Conflict]:
+def _when(place: str, each: InterventionConfig, simulation: SimulationConfig) -> Iterator[SettingError]:
     """Yield the conflicts of an intervention with the length and the domain of the run."""
     tick, domain = each.at(simulation.ticks_per_round), simulation.domain
     if tick >= simulation.length:
         got = f"tick {tick:,}" if each.round is None else f"round {each.round:,}, which begins at tick {tick:,}"
         problem = f"expected an intervention before the end of the run, at tick {simulation.length:,}, got {got}"
-        yield Conflict(f"{place}.{each.when}", problem)
+        yield _clash(f"{place}.{each.when}", problem)
     if each.until_round is not None and (each.until_round - 1) * simulation.ticks_per_round <= tick:
         problem = f"expected a round that begins after tick {tick:,}, got round {each.until_round}"
-        yield Conflict(f"{place}.until_round", problem)
+        yield _clash(f"{place}.until_round", problem)
     if domain in SHIPPED_DOMAINS and each.kind not in KINDS_OF[domain]:
         problem = f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}"
-        yield Conflict(f"{place}.{each.kind}", problem)
+        yield _clash(f"{place}.{each.kind}", problem)
     for path in each.set or ():
         key = (join(f"{place}.set", path),)
         if domain in SHIPPED_DOMAINS and path not in CHANGEABLE[domain]:
             known = ", ".join(CHANGEABLE[domain])
-            yield Conflict(key, f"cannot change while a run goes on: expected one of {known}")
+            yield _clash(key, f"cannot change while a run goes on: expected one of {known}")
         elif domain not in SHIPPED_DOMAINS and not path.startswith(f"{DOMAIN}."):
-            yield Conflict(key, f"expected a setting of the run's own domain, such as {DOMAIN}.NAME")
+            yield _clash(key, f"expected a setting of the run's own domain, such as {DOMAIN}.NAME")
 
 
-def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[Conflict]:
+def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[SettingError]:
     """Yield the agents that do not exist, as far as that is known before they are made, and authors of too much."""
     domain, population = config.simulation.domain, config.population
     is_known = domain == "social" and population.graph.path is None and population.profiles is None
     for place, agent in placed_agents(interventions):
         if is_known and isinstance(agent, int) and agent >= population.size:
-            yield Conflict(place, not_numbered(agent, population.size, "people"))
+            yield _clash(place, not_numbered(agent, population.size, "people"))
         if domain == "economy":
             try:
                 numbered_nation(agent, config.economy.nations)
             except LookupError as error:
-                yield Conflict(place, str(error.args[0]))
+                yield _clash(place, str(error.args[0]))
     published = Counter[tuple[int, int | str]]()
     for index, each in enumerate(interventions):
         if each.publish is not None:
@@ -507,4 +445,4 @@ def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iter
             published[posts] += 1
             if published[posts] == PUBLISHED_AT_ONCE + 1:  # more posts would share random draws
                 problem = f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick"
-                yield Conflict(f"{INTERVENTIONS}[{index}].publish.author", f"{problem}: take other authors or ticks")
+                yield _clash(f"{INTERVENTIONS}[{index}].publish.author", f"{problem}: take other authors or ticks")

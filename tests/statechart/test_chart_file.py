@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from prism.config.yaml_text import Entry, read_document, without_lines
 from prism.errors import ConfigError
-from prism.statechart import Delay, DelayLaw, chart_file, read_chart
+from prism.statechart import Delay, DelayLaw, read_chart
+from prism.statechart.chart_file import AfterKeys, ChartKeys, RowKeys, StateKeys
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 
@@ -69,7 +70,7 @@ REFUSED = [
     ("role: offline", "roles: offline", "small.yaml:4: states.idle.roles: unknown key; did you mean role?"),
     ("role: offline", "role: [offline]", "small.yaml:4: states.idle.role: expected a text"),
     ("role: offline", "initial: idle", "small.yaml:4: states.idle.initial: is for states with inner states"),
-    ("trigger: feed_ready,", "", "small.yaml:6: states.idle.transitions[0]: a row needs a trigger"),
+    ("trigger: feed_ready,", "", "small.yaml:6: states.idle.transitions[0].trigger: is missing; expected a name of"),
     ("trigger: feed_ready", "trigger: feed ready", "small.yaml:6: states.idle.transitions[0].trigger: expected a name"),
     ("target: scrolling", "target: ''", "small.yaml:6: states.idle.transitions[0].target: expected the name"),
     ("target: scrolling", "goto: scrolling", "small.yaml:6: states.idle.transitions[0].goto: unknown key"),
@@ -90,13 +91,13 @@ REFUSED = [
     ("ticks: 3", "ticks: {uniform: 5}", "small.yaml:9: states.scrolling.after.ticks.uniform: expected 2 numbers"),
     ("ticks: 3", "ticks: {geometric: 0.5}", "small.yaml:9: states.scrolling.after.ticks.geometric: expected a mean"),
     ("ticks: 3", "ticks: {poisson: 3}", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks"),
-    ("ticks: 3, ", "", "small.yaml:9: states.scrolling.after: a delay needs ticks"),
+    ("ticks: 3, ", "", "small.yaml:9: states.scrolling.after.ticks: is missing; expected a number of ticks, a"),
     ("on_entry: draft_like", "on_entry: {a: b}", "small.yaml:10: states.scrolling.on_entry: expected the name of an"),
     ("oracle: false", "oracle: maybe", "small.yaml:16: states.scrolling.transitions[0].oracle: expected true"),
     (
         "do: [draft_reply, draft_post]",
         "do: [1]",
-        "small.yaml:15: states.scrolling.transitions[0].do: expected the name",
+        "small.yaml:15: states.scrolling.transitions[0].do[0]: expected the name",
     ),
     ("  scrolling:\n", "  Scrolling:\n", "small.yaml:7: states.Scrolling: expected a name of lower-case letters"),
 ]
@@ -114,8 +115,8 @@ def test_what_is_wrong_is_named_with_its_line(old: str, new: str, message: str) 
 @catalogue(
     ("text", "message"),
     [
-        ("", "c.yaml:1: a chart needs the key initial"),
-        ("initial: a", "c.yaml:1: a chart needs the key states"),
+        ("", "c.yaml: initial: is missing; expected a name of lower-case letters, digits and _"),
+        ("initial: a", "c.yaml: states: is missing; expected a mapping from names to states"),
         ("initial: a\nstates: []", "c.yaml:2: states: expected a mapping from names to states"),
         ("initial: a\nstates: {}", "c.yaml:2: states: expected a mapping from names to states"),
         ("initial: a\nstates:\n  a:\n    states:\n      a:\n", "c.yaml:5: states.a.states.a: is a state in line"),
@@ -184,10 +185,10 @@ def test_editors_refuse_what_is_none(old: str, new: str, message: str) -> None:
 
 def test_the_schema_has_the_keys_that_are_read() -> None:
     keys = SCHEMA["$defs"]
-    assert set(SCHEMA["properties"]) == set(chart_file.CHART_KEYS)
-    assert set(keys["state"]["properties"]) == set(chart_file.STATE_KEYS)
-    assert set(keys["row"]["properties"]) == set(chart_file.ROW_KEYS)
-    assert set(keys["after"]["properties"]) == set(chart_file.AFTER_KEYS)
+    assert set(SCHEMA["properties"]) == {*ChartKeys.__struct_fields__}
+    assert set(keys["state"]["properties"]) == {*StateKeys.__struct_fields__}
+    assert set(keys["row"]["properties"]) == {*RowKeys.__struct_fields__}
+    assert set(keys["after"]["properties"]) == {*AfterKeys.__struct_fields__}
 
 
 @catalogue("number", ["9" * 400, "-" + "9" * 400])

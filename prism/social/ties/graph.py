@@ -211,7 +211,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
         raise ConfigError("configuration", "`profiles` is not a generator", key="population.graph.kind")
     misfit = find_misfit(config, size)
     if misfit is not None:
-        raise ConfigError("configuration", misfit.problem, key=str(misfit.keys).split()[0])
+        raise ConfigError("configuration", misfit.problem, key=misfit.key)
     degree = config.degree_among(size)
     if config.kind == "barabasi_albert":
         return FollowGraph(size, *friendships(size, max(1, degree // 2), seed), mutual=True)

@@ -260,7 +260,7 @@ ANOTHER: dict[tuple[str, ...], str] = {
     ): "macro.csv:1: ...; it looks like a table of quarterly figures: economy.initial.path ...",
     ("statechart.file=gone.yaml",): "--set: statechart.file: gone.yaml: no such file in {here}",
     ("statechart.file=c.yaml",): f"c.yaml: {RUN}",
-    ("statechart.file=empty.yaml",): "empty.yaml:1: a chart needs the key initial...",
+    ("statechart.file=empty.yaml",): "empty.yaml: initial: is missing; expected a name...",
     ("statechart.file=ties.txt",): "ties.txt: statechart.file: expected a chart in .yaml or .yml; ...",
     ("statechart.file=target.yaml",): "target.yaml:5: target: b: no such state...",
     (
