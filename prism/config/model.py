@@ -22,7 +22,16 @@ from prism.expectations import found, join, meant
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
 Share = Annotated[float, Meta(ge=0, le=1)]
+Kept = Annotated[float, Meta(ge=0, lt=1)]
+"""The part of a value that is left a quarter later."""
+Spread = Annotated[float, Meta(ge=0, le=10)]
+Slope = Annotated[float, Meta(ge=0, le=5)]
+Lag = Annotated[float, Meta(ge=-2, le=2)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000.0)]
+Formula = Annotated[str, Meta(min_length=1, max_length=2000)]
+"""The text of an expression, or of a name in its place."""
+Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
+Attributes = dict[str, AttributeConfig]
 DAY_HOURS: Final = 24
 LAGS_TOLERANCE = 1e-6
 """The most by which the weights of lags may miss 1 in sum: they are written with a few decimals."""
@@ -31,9 +40,7 @@ LAGS_TOLERANCE = 1e-6
 class SimulationConfig(Section):
     """The domain, the length and the seed of the simulation."""
 
-    domain: str = setting(
-        "social", "social, economy, an installed one, or your own as `module:function`: docs/domains.md", min_length=1
-    )
+    domain: Text = setting("social", "social, economy, an installed one, or your `module:function`: docs/domains.md")
     domain_path: str | None = setting(
         None, "directory with your code; none: Python's path, then beside the file, then the working directory"
     )
@@ -79,9 +86,9 @@ class DwellConfig(Section):
     """The time that people look at a post and write, log-normal and rounded up to ticks. UNCALIBRATED."""
 
     look_median_s: float = setting(0.0, "median simulated seconds of a look at a post; 0: one tick", ge=0, le=1e6)
-    look_sigma: float = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)", ge=0, le=10)
+    look_sigma: Spread = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)")
     write_median_s: float = setting(0.0, "median simulated seconds of writing; 0: one tick", ge=0, le=1e6)
-    write_sigma: float = setting(1.0, "spread of its log (log-normal lengths: Sobkowicz et al. 2013)", ge=0, le=10)
+    write_sigma: Spread = setting(1.0, "spread of its log (log-normal lengths: Sobkowicz et al. 2013)")
 
 
 class ResponseConfig(Section):
@@ -90,11 +97,9 @@ class ResponseConfig(Section):
     Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013), for the law.
     """
 
-    median_s: float = setting(
-        900.0, "median simulated seconds until a post may be in a person's feeds; 0: at once", ge=0, le=1e9
-    )
-    sigma: float = setting(1.0, "spread of its log over people, for one original", ge=0, le=10)
-    speed_sigma: float = setting(2.4, "spread of its log over originals", ge=0, le=10)
+    median_s: float = setting(900.0, "median simulated seconds until a post may be in a feed; 0: at once", ge=0, le=1e9)
+    sigma: Spread = setting(1.0, "spread of its log over people, for one original")
+    speed_sigma: Spread = setting(2.4, "spread of its log over originals")
 
 
 TieColumn = Annotated[int, Meta(ge=1)] | Text
@@ -164,17 +169,16 @@ _TRAIT = AttributeConfig(type="float", min=-1.0, max=1.0)
 ACTIONS: Final = ("like", "reshare", "reply")
 Weight = Annotated[float, Meta(ge=-100, le=100)]
 ByAction = dict[Literal["like", "reshare", "reply"], Weight]
-Part = Annotated[float, Meta(ge=0, le=10)]
 
 
 class RelevanceConfig(Section):
     """The worth of a post to a person: a weighted sum, at most 1. Formulas: docs/experiments.md. UNCALIBRATED."""
 
-    topic_match: Part = setting(0.1, "weight of the topic match")
-    followed: Part = setting(0.0, "weight of following its author")
-    popularity: Part = setting(0.1, "weight of its popularity, n / (n + popularity_half)")
-    appeal: Part = setting(0.8, "weight of its appeal, the person's taste for it")
-    exposure: Part = setting(
+    topic_match: Spread = setting(0.1, "weight of the topic match")
+    followed: Spread = setting(0.0, "weight of following its author")
+    popularity: Spread = setting(0.1, "weight of its popularity, n / (n + popularity_half)")
+    appeal: Spread = setting(0.8, "weight of its appeal, the person's taste for it")
+    exposure: Spread = setting(
         0.0, "weight of each further person showing the cascade, if feed.exposure is complex (Centola & Macy 2007)"
     )
     popularity_half: float = setting(10.0, "engagements of a cascade at which its popularity is a half", gt=0, le=1e9)
@@ -204,16 +208,10 @@ class PostsConfig(Section):
     """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/people.md."""
 
     file: str | None = setting(None, "posts, formats as profiles; none: sentences about the author's interests")
-    attributes: dict[str, AttributeConfig] = setting(
-        {}, "your attributes of posts: {leaning: {type: float, min: -1, max: 1}}"
-    )
-    author: str | None = setting(
-        "author", "column of people's ids, who alone publish a post; none: anybody. docs/people.md", min_length=1
-    )
+    attributes: Attributes = setting({}, "your attributes of posts: {leaning: {type: float, min: -1, max: 1}}")
+    author: Column = setting("author", "column of people's ids, who alone publish it; none: anybody. docs/people.md")
     offered: int = setting(10, "posts of the file drawn for each publication", ge=1, le=1000)
-    choice: str = setting(
-        "post.topic_match", "expression; the drawn post of greatest value is published", min_length=1, max_length=2000
-    )
+    choice: Formula = setting("post.topic_match", "expression; the drawn post of greatest value is published")
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -236,39 +234,27 @@ class PopulationConfig(Section):
     unmatched: Literal["drop", "draw"] | None = setting(
         None, "people in only one of two files: leave them out, or draw what they lack; none: refuse. docs/people.md"
     )
-    topics: tuple[Text, ...] = setting(
+    topics: Texts = setting(
         ("politics", "business", "technology", "culture", "sport", "science", "food", "travel"),
         "topics of synthetic people's interests and posts",
-        min_length=1,
     )
     interests_per_person: int = setting(3, "topics that interest a synthetic person", ge=1)
-    interests_exponent: float = setting(
-        1.0, "z in the weight 1 / r^z of the r-th topic of synthetic people; 0: equal (Zipf 1949)", ge=0, le=10
-    )
+    interests_exponent: Spread = setting(1.0, "z in the weight 1 / r^z of the r-th topic; 0: equal (Zipf 1949)")
     engagement_threshold: Share = setting(0.38, "mean relevance at which a person engages")
     threshold_spread: Share = setting(0.08, "standard deviation of the engagement threshold over people")
     ambiguity: Share = setting(0.2, "width of the band around the engagement threshold in which the oracle decides")
-    posts_per_session: float = setting(
-        0.04, "mean number of original posts in a session; below 1 the probability of one", ge=0, le=7
-    )
+    posts_per_session: float = setting(0.04, "mean originals a session; below 1 the probability of one", ge=0, le=7)
     deliberation_minutes: float = setting(
-        4.0,
-        "simulated minutes of thought about an ambiguous choice, rounded up to ticks. UNCALIBRATED",
-        ge=0,
-        le=525_600.0,
+        4.0, "simulated minutes of thought on an ambiguous choice, rounded up to ticks. UNCALIBRATED", ge=0, le=525_600
     )
-    posts_by_followers: float = setting(
-        0.7, "a in originals ~ (1 + followers)^a; 0: the same for all (Huberman et al. 2009)", ge=0, le=5
-    )
-    participation_sigma: float = setting(
-        2.4, "spread of log participation, in originals and engagement; 0: all alike (Muchnik et al. 2013)", ge=0, le=5
+    posts_by_followers: Slope = setting(0.7, "a in originals ~ (1 + followers)^a; 0: all alike (Huberman et al. 2009)")
+    participation_sigma: Slope = setting(
+        2.4, "spread of log participation, in originals and engagement; 0: all alike (Muchnik et al. 2013)"
     )
     quality_sigma: float = setting(
         0.7, "spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)", ge=0, le=3
     )
-    attributes: dict[str, AttributeConfig] = setting(
-        {}, "your attributes of people: {age: {type: int, min: 13, max: 99}}"
-    )
+    attributes: Attributes = setting({}, "your attributes of people: {age: {type: int, min: 13, max: 99}}")
     margins: tuple[Text, ...] = setting((), "tables of shares, .csv or .tsv, for attributes of synthetic people")
     measures: tuple[Text, ...] = setting((), "measures at the end of each round, such as gini_followers: docs/runs.md")
     columns: ColumnsConfig = ColumnsConfig()
@@ -299,12 +285,7 @@ ALGORITHMS: Final[Mapping[str, str]] = {
 class FeedConfig(Section):
     """The feed: the posts that people see. Formulas and sources: docs/people.md."""
 
-    algorithm: str = setting(
-        "interest",
-        f"ranking for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/people.md",
-        min_length=1,
-        max_length=2000,
-    )
+    algorithm: Formula = setting("interest", f"ranking: {', '.join(ALGORITHMS)}, or an expression: docs/people.md")
     size: int = setting(10, "most posts shown in one session", ge=1, le=1000)
     out_of_network: Share = setting(
         0.2, "share of posts by people not followed: of the feeds as built with fill share, else of their places"
@@ -314,9 +295,7 @@ class FeedConfig(Section):
     )
     memory: int = setting(50, "in-network candidates kept for each person, newest first", ge=1, le=10_000)
     pool: int = setting(20, "out-of-network candidates sampled for one feed", ge=1, le=1000)
-    recent: int = setting(
-        1000, "most originals from which the out-of-network candidates of one feed are sampled", ge=1, le=1_000_000
-    )
+    recent: int = setting(1000, "most originals that a feed's out-of-network candidates are drawn from", ge=1, le=10**6)
     hot_rounds: float = setting(
         0.5, "hot: rounds worth ten times the engagements; Reddit: 12.5 hours (Salihefendic 2010)", gt=0, le=10_000
     )
@@ -325,9 +304,7 @@ class FeedConfig(Section):
     )
     attention: Share = setting(0.9, "probability of considering the post at place n: attention ^ n")
     horizon_rounds: int = setting(50, "rounds after which a post is no longer shown", ge=2)
-    across: str | None = setting(
-        None, "attribute whose groups `bridging` compares: text, truth value, or sign of a number", min_length=1
-    )
+    across: Text | None = setting(None, "attribute whose groups `bridging` compares: text, truth or sign of a number")
     per_author: int = setting(0, "most posts by one author on each side (followed or not); 0: no limit", ge=0, le=1000)
     per_topic: int = setting(0, "most posts with the same topics on each side; 0: no limit", ge=0, le=1000)
     exposure: Literal["once", "simple", "complex"] = setting(
@@ -361,14 +338,14 @@ class ChoiceConfig(Section):
     """Coefficients of the embedded oracle, a multinomial logit. UNCALIBRATED: fit them before you publish."""
 
     scale: float = setting(0.5, "noise s in P(j) ~ exp(V_j / s)", ge=0.001, le=100)
-    like: float = setting(-1.2, "constant of liking; scrolling on is 0", ge=-100, le=100)
-    reshare: float = setting(-1.9, "constant of resharing", ge=-100, le=100)
-    compose: float = setting(-1.7, "constant of writing a reply", ge=-100, le=100)
-    topic: float = setting(1.0, "weight of the topic match", ge=-100, le=100)
-    tie: float = setting(0.4, "weight of following the author", ge=-100, le=100)
-    activity: float = setting(0.4, "weight of activity", ge=-100, le=100)
-    popularity: float = setting(0.5, "weight of popularity, for liking and resharing", ge=-100, le=100)
-    fatigue: float = setting(0.6, "weight of the share of the feed already seen, subtracted", ge=-100, le=100)
+    like: Weight = setting(-1.2, "constant of liking; scrolling on is 0")
+    reshare: Weight = setting(-1.9, "constant of resharing")
+    compose: Weight = setting(-1.7, "constant of writing a reply")
+    topic: Weight = setting(1.0, "weight of the topic match")
+    tie: Weight = setting(0.4, "weight of following the author")
+    activity: Weight = setting(0.4, "weight of activity")
+    popularity: Weight = setting(0.5, "weight of popularity, for liking and resharing")
+    fatigue: Weight = setting(0.6, "weight of the share of the feed already seen, subtracted")
     quality: Weight = setting(0.0, "weight of log quality")
     exposure: Weight = setting(0.0, "weight of each further person showing the cascade, if feed.exposure is complex")
     openness: Weight = setting(0.1, "weight of openness")
@@ -380,17 +357,13 @@ class ChoiceConfig(Section):
         {}, "weights of your attributes; for a text one for each value: {region: {north: 0.2}}"
     )
 
-    states: dict[str, Annotated[float, Meta(ge=-100, le=100)]] = setting(
-        {}, "constants of your chart's states, as `{doomscrolling: 0.5}`; others have 0"
-    )
+    states: dict[str, Weight] = setting({}, "constants of your chart's states, as `{doomscrolling: 0.5}`; others: 0")
 
 
 class SharingConfig(Section):
     """The judgements that several people share, and the checks of the error of sharing: docs/language-models.md."""
 
-    by: Literal["none", "archetype"] = setting(
-        "none", "`archetype`: questions with equal fields of `archetype` share one judgement"
-    )
+    by: Literal["none", "archetype"] = setting("none", "`archetype`: questions with equal fields share one judgement")
     archetype: dict[str, str] = setting(
         {}, "`{topic_match: 4 bins, likes: log2}`, for example; {}: fields of guards and the embedded choice"
     )
@@ -464,9 +437,7 @@ class RequestConfig(Section):
 class ModelsConfig(Section):
     """The models of different people, on the same servers. See docs/language-models.md."""
 
-    attribute: str | None = setting(
-        None, "attribute, text, that chooses the model; none: llm.model for all", min_length=1
-    )
+    attribute: Text | None = setting(None, "attribute, text, that chooses the model; none: llm.model for all")
     models: dict[str, Text] = setting({}, "`{value: model}`; other values: llm.model")
 
     @classmethod
@@ -499,9 +470,7 @@ class LLMConfig(Section):
     method: Literal["auto", "probabilities", "json"] = setting(
         "auto", "auto: probabilities of the options where they are sound, else JSON"
     )
-    prompt: str = setting(
-        "prose", "template of the prompt: prose or list, which ship; a file; or a text of several lines", min_length=1
-    )
+    prompt: Text = setting("prose", "template: prose or list, which ship; a file; or a text of several lines")
     order: Literal["drawn", "fixed"] = setting(
         "drawn", "drawn: each question shows its options in an order of its own, from the seed; fixed: the chart's"
     )
@@ -532,7 +501,7 @@ class TaylorConfig(Section):
         0.5, "points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)", ge=-2, le=10
     )
     output_weight: float = setting(0.5, "points for a percent of output gap (Taylor 1993: 0.5)", ge=0, le=10)
-    smoothing: float = setting(0.0, "part of the old rate kept each quarter (Taylor: none)", ge=0, lt=1)
+    smoothing: Kept = setting(0.0, "part of the old rate kept each quarter (Taylor: none)")
     rate_floor: float = setting(0.0, "lowest interest rate, percent", ge=-10, le=100)
     rate_step: float = setting(0.25, "proposed changes are multiples of this many points", ge=0.01, le=10)
     rate_step_max: float = setting(1.0, "most points by which one proposal changes the rate", ge=0.01, le=100)
@@ -543,24 +512,18 @@ class MacroConfig(Section):
     """The response of the economy to the interest rate, one quarter a tick. Equations and limits: docs/economy.md."""
 
     neutral_rate: float = setting(2.0, "real rate that leaves output unchanged, percent", ge=-20, le=20)
-    natural_unemployment: float = setting(
-        5.9, "unemployment at a zero output gap, percent (US mean 1959-2009: 5.9)", ge=0.1, le=50
-    )
+    natural_unemployment: float = setting(5.9, "percent at a zero output gap (US mean 1959-2009: 5.9)", ge=0.1, le=50)
     okun: float = setting(2.0, "percent of output for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10)
     trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20, le=20)
-    gap_lags: tuple[Annotated[float, Meta(ge=-2, le=2)], ...] = setting(
+    gap_lags: tuple[Lag, ...] = setting(
         (1.16, -0.25),
         "weights of two gaps in the next one, latest first (Rudebusch & Svensson 1999)",
         min_length=2,
         max_length=2,
     )
-    rate_effect: float = setting(
-        0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)", ge=0, le=5
-    )
-    phillips_slope: float = setting(
-        0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)", ge=0, le=5
-    )
-    inflation_lags: tuple[Annotated[float, Meta(ge=-2, le=2)], ...] = setting(
+    rate_effect: Slope = setting(0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)")
+    phillips_slope: Slope = setting(0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)")
+    inflation_lags: tuple[Lag, ...] = setting(
         (0.7, -0.1, 0.28, 0.12),
         "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson)",
         min_length=4,
@@ -568,36 +531,23 @@ class MacroConfig(Section):
     )
     anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
     anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20, le=100)
-    okun_lag: float = setting(
-        0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)", ge=0, lt=1
-    )
-    okun_impact: float = setting(
-        0.19, "fall of unemployment, in points, for a percent of gap at once (US 1960-1983: 0.19)", ge=0, le=10
+    okun_lag: Kept = setting(0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)")
+    okun_impact: Spread = setting(
+        0.19, "fall of unemployment, in points, for a percent of gap at once (US 1960-1983: 0.19)"
     )
     okun_pull: Share = setting(
         0.02, "part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, error 0.02)"
     )
-    gap_shock: float = setting(
-        0.0, "standard deviation of demand shocks, percent (estimate of 1999: 0.82)", ge=0, le=10
+    gap_shock: Spread = setting(0.0, "standard deviation of demand shocks, percent (estimate of 1999: 0.82)")
+    gap_shock_persistence: Kept = setting(0.0, "part of a demand shock left a quarter later (US 1960-1983: none)")
+    inflation_shock: Spread = setting(
+        0.0, "standard deviation of price shocks, points a year (estimate of 1999: 1.01; US 1960-1983: 2.1)"
     )
-    gap_shock_persistence: float = setting(
-        0.0, "part of a demand shock left a quarter later (US 1960-1983: none)", ge=0, lt=1
+    inflation_shock_persistence: Kept = setting(0.0, "part of a price shock left a quarter later (US 1960-1983: none)")
+    unemployment_shock: Spread = setting(
+        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)"
     )
-    inflation_shock: float = setting(
-        0.0,
-        "standard deviation of price shocks, points a year (estimate of 1999: 1.01; US 1960-1983: 2.1)",
-        ge=0,
-        le=10,
-    )
-    inflation_shock_persistence: float = setting(
-        0.0, "part of a price shock left a quarter later (US 1960-1983: none)", ge=0, lt=1
-    )
-    unemployment_shock: float = setting(
-        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)", ge=0, le=10
-    )
-    rate_shock: float = setting(
-        0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)", ge=0, le=10
-    )
+    rate_shock: Spread = setting(0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)")
 
     @classmethod
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -638,9 +588,7 @@ class BacktestConfig(Section):
 class EconomyConfig(Section):
     """The nations of an economy, and their weights."""
 
-    nations: tuple[Text, ...] = setting(
-        ("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations", min_length=1
-    )
+    nations: Texts = setting(("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations")
     strengths: tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...] = setting(
         (100.0, 80.0, 60.0, 40.0, 20.0), "economic strength of each nation", min_length=1
     )
@@ -678,9 +626,7 @@ class RunConfig(Section):
     checkpoint_every_ticks: int | None = setting(
         None, "0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on", ge=0
     )
-    checkpoint_share: float = setting(
-        0.2, "most share of the time that checkpoints of more than a second take; 0: no limit", ge=0, le=1
-    )
+    checkpoint_share: Share = setting(0.2, "most share of the time for checkpoints of more than a second; 0: no limit")
     stop_within_s: float = setting(
         4.0, "processor seconds for the tick and a checkpoint when told to stop; 0: no limit", ge=0, le=86_400.0
     )
