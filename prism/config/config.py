@@ -24,7 +24,7 @@ from prism.config.model import (
     SimulationConfig,
     StatechartConfig,
 )
-from prism.config.section import DOMAIN, Section, is_section, plain_settings, sections_of, setting
+from prism.config.section import DOMAIN, Section, is_section, meaning_of, plain_settings, sections_of, setting
 from prism.config.yaml_text import flat
 from prism.errors import together
 from prism.expectations import join, type_text
@@ -98,13 +98,19 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def settings() -> tuple[Setting, ...]:
     """Return every setting: a section's own settings first, then those of the sections inside it."""
-    return tuple(
-        _setting(join(path, field.name), field)
-        for path, section in sections_of(Config).items()
-        if path  # what is at the top belongs to a user's domain, which only that domain can describe, or is a list
-        for field in msgspec.structs.fields(section)
-        if not is_section(field.type)
-    )
+    found = []
+    for path, section in sections_of(Config).items():
+        for field in msgspec.structs.fields(section):
+            # What is at the top belongs to a user's domain, which only that domain can describe, or is a list.
+            if not path or is_section(field.type):
+                continue
+            value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+            plain = list(value) if isinstance(value, tuple) else value
+            text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
+            default, about = text.removesuffix("...\n").strip(), meaning_of(field.type)
+            kind = type_text(inspect.type_info(field.type))
+            found.append(Setting(path=join(path, field.name), type=kind, default=default, description=about))
+    return tuple(found)
 
 
 def schema() -> dict[str, Any]:
@@ -116,16 +122,6 @@ def schema() -> dict[str, Any]:
             if "$ref" in kind:  # an empty section keeps its defaults
                 definition["properties"][name] = {"anyOf": [{"$ref": kind["$ref"]}, {"type": "null"}]}
     return {"$schema": "http://json-schema.org/draft-07/schema#", **whole}
-
-
-def _setting(path: str, field: msgspec.structs.FieldInfo) -> Setting:
-    kind = inspect.type_info(field.type)
-    about = (kind.extra_json_schema or {}).get("description", "") if isinstance(kind, inspect.Metadata) else ""
-    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-    plain = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(plain, default_flow_style=True, width=float("inf"), allow_unicode=True)
-    default = text.removesuffix("...\n").strip()
-    return Setting(path=path, type=type_text(kind), default=default, description=about)
 
 
 NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")

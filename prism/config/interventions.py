@@ -15,9 +15,9 @@ from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
 
 PLACE: Final = "interventions"
+"""The key of the list in a configuration."""
 PUBLISHED_AT_ONCE: Final = 8
 """The most posts that interventions publish in an author's name in a tick: each needs draws of its own."""
-"""The key of the list in a configuration."""
 
 KINDS: Final = ("publish", "set", "follow", "unfollow", "silence", "shock")
 """The things that an intervention can do. Each does exactly one of them."""
@@ -53,9 +53,7 @@ CHANGEABLE: Final[Mapping[str, Mapping[str, tuple[type[Section], str]]]] = {
 INDICATORS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 """The indicators of an economy that a shock can move."""
 
-SHOCK_MAX: Final = 1000.0
-AGENTS_MAX: Final = 10**7
-Agent = Annotated[int, Meta(ge=0, le=AGENTS_MAX - 1)] | Text
+Agent = Annotated[int, Meta(ge=0, le=10**7 - 1)] | Text
 """A person or a nation, by number or by name."""
 
 T = TypeVar("T", bound=Section)
@@ -103,14 +101,29 @@ class InterventionConfig(Section, omit_defaults=True):
     until_round: int | None = setting(
         None, "round at whose beginning silenced agents get triggers again; none: never", ge=2, le=10**9
     )
-    shock: dict[str, Annotated[float, Meta(ge=-SHOCK_MAX, le=SHOCK_MAX)]] | None = setting(
+    shock: dict[str, Annotated[float, Meta(ge=-1000.0, le=1000.0)]] | None = setting(
         None, "economy: points added to indicators; for total_economic_value percent"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key, problem in self._problems():
-            raise SettingError(type(self).__name__, problem, keys=(key,))
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
+        empty = next((kind for kind in given if not getattr(self, kind)), None)
+        if (self.round is None) == (self.tick is None):
+            got = "none" if self.round is None else "both"
+            wrong = "tick" if self.round is not None else "", f"expected exactly one of round and tick, got {got}"
+        elif len(given) != 1:
+            problem = f"expected exactly one of {', '.join(KINDS)}, got {', '.join(given) or 'none'}"
+            wrong = given[-1] if given else "", problem
+        elif empty is not None:
+            wrong = empty, f"expected at least one entry, got {found(getattr(self, empty))}"
+        elif self.until_round is not None and self.silence is None:
+            wrong = "until_round", "belongs to silence: expected none without it"
+        elif self.until_round is not None and self.round is not None and self.until_round <= self.round:
+            wrong = "until_round", f"expected a round after {self.round}, got {self.until_round}"
+        else:
+            return
+        raise SettingError(type(self).__name__, wrong[1], keys=(wrong[0],))
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
@@ -149,25 +162,6 @@ class InterventionConfig(Section, omit_defaults=True):
     def at(self, ticks_per_round: int) -> int:
         """Return the tick at whose beginning it happens."""
         return (self.tick or 0) if self.round is None else (self.round - 1) * ticks_per_round
-
-    def _problems(self) -> Iterator[tuple[str, str]]:
-        given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        if (self.round is None) == (self.tick is None):
-            got = "none" if self.round is None else "both"
-            yield "tick" if self.round is not None else "", f"expected exactly one of round and tick, got {got}"
-        if len(given) != 1:
-            got = ", ".join(given) or "none"
-            yield given[-1] if given else "", f"expected exactly one of {', '.join(KINDS)}, got {got}"
-        for kind in given:
-            if not getattr(self, kind):
-                yield kind, f"expected at least one entry, got {'none' if kind in _MAPPINGS else '[]'}"
-        if self.until_round is not None and self.silence is None:
-            yield "until_round", "belongs to silence: expected none without it"
-        elif self.until_round is not None and self.round is not None and self.until_round <= self.round:
-            yield "until_round", f"expected a round after {self.round}, got {self.until_round}"
-
-
-_MAPPINGS = ("set", "shock")
 
 
 class Planned(NamedTuple):

@@ -199,17 +199,10 @@ class NoSettings(Section):
     """The settings of a domain without settings."""
 
 
-class Missing(NamedTuple):
-    """A setting without a default that is not set, by its place below `domain`."""
-
-    place: str
-    problem: str
-
-
 def settings_from(kind: type[S], values: Mapping[str, object]) -> S:
     """Return the settings of a domain as its own type holds them."""
-    if (missing := first_missing(kind, values)) is not None:
-        raise SettingError(kind.__name__, missing.problem, keys=(join(DOMAIN, missing.place),))
+    for place, problem in _missing(kind, values):
+        raise SettingError(kind.__name__, problem, keys=(join(DOMAIN, place),))
     try:
         return kind(**values)
     except SettingError as error:
@@ -227,7 +220,7 @@ def placed_below(error: SettingError) -> SettingError:
 
 def plain_settings(settings: object) -> Any:
     """Return settings as plain values, as a file would give them."""
-    return msgspec.to_builtins(settings, enc_hook=_refuse_to_encode)
+    return msgspec.to_builtins(settings)
 
 
 def places_of(values: Mapping[str, object], path: str = DOMAIN) -> Iterator[str]:
@@ -238,17 +231,11 @@ def places_of(values: Mapping[str, object], path: str = DOMAIN) -> Iterator[str]
             yield from places_of(value, join(path, name))
 
 
-def first_missing(kind: type[Section], values: Mapping[str, object]) -> Missing | None:
-    """Return the first setting that has no default and no value; None if there is none."""
+def _missing(kind: type[Section], values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the place and the problem of each setting that has no default and no value."""
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in values:
-            return Missing(field.name, f"is not set, and has no default: expected {expectation(field.type)}")
+            yield field.name, f"is not set, and has no default: expected {expectation(field.type)}"
     for name, inner in field_types(kind).items():
-        value = values.get(name)
-        if is_section(inner) and isinstance(value, Mapping) and (missing := first_missing(inner, value)) is not None:
-            return Missing(join(name, missing.place), missing.problem)
-    return None
-
-
-def _refuse_to_encode(value: object) -> Any:
-    raise TypeError(f"expected a value that YAML has, got {type(value).__name__}")
+        if is_section(inner) and isinstance(value := values.get(name), Mapping):
+            yield from ((join(name, place), problem) for place, problem in _missing(inner, value))

@@ -188,12 +188,9 @@ def _read(text: str, source: str, length_max: int) -> Entry | None:
         raise ConfigError(source, f"is longer than the {length_max:,} characters that a configuration may have")
     try:
         loader = _Loader(text, source)
-        node = loader.get_single_node()
-        return (
-            None
-            if node is None
-            else Entry(value=_value(loader, node, source, ""), source=source, line=_line(node.start_mark))
-        )
+        if (node := loader.get_single_node()) is None:
+            return None
+        return Entry(value=_value(loader, node, source, ""), source=source, line=_line(node.start_mark))
     except yaml.MarkedYAMLError as error:
         problem, line = _told(error, text.split("\n"))
         raise ConfigError(source, f"not valid YAML: {problem}", line=line) from error
@@ -255,14 +252,16 @@ def _indents(lines: Sequence[str]) -> set[int]:
 
 
 def _value(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
-    if isinstance(node, yaml.MappingNode):
-        return _entries(loader, node, source, path)
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, item, source, path) for item in node.value]
-    return _scalar(loader, node, source, path)
-
-
-def _entries(loader: _Loader, node: yaml.MappingNode, source: str, path: str) -> dict[str, Entry]:
+    if not isinstance(node, yaml.MappingNode):
+        try:
+            value: object = loader.construct_object(node)
+        except ValueError as error:
+            # A date like 2026-02-30, or an int of more digits than Python reads.
+            problem = f"expected a valid {node.tag.rpartition(':')[2]}, got {found(node.value)}"
+            raise ConfigError(source, problem, key=path or None, line=_line(node.start_mark)) from error
+        return value
     entries: dict[str, Entry] = {}
     for key_node, value_node in node.value:
         line = _line(key_node.start_mark)
@@ -274,16 +273,6 @@ def _entries(loader: _Loader, node: yaml.MappingNode, source: str, path: str) ->
             raise ConfigError(source, f"stands twice, first in line {entries[key].line}", key=inner, line=line)
         entries[key] = Entry(value=_value(loader, value_node, source, inner), source=source, line=line)
     return entries
-
-
-def _scalar(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
-    try:
-        value: object = loader.construct_object(node)
-    except ValueError as error:
-        # A date like 2026-02-30, or an int of more digits than Python reads.
-        problem = f"expected a valid {node.tag.rpartition(':')[2]}, got {found(node.value)}"
-        raise ConfigError(source, problem, key=path or None, line=_line(node.start_mark)) from error
-    return value
 
 
 def flat(settings: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ exists is sound. Nothing here runs a text as Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import isinf
 from typing import Final, Literal, NamedTuple, NoReturn, get_args
 
@@ -59,7 +59,11 @@ def tokens(text: str) -> list[Token]:
     while not found or found[-1].kind != "end":
         match = _TOKEN.match(text, place)
         if match is None:
-            raise _unexpected(text, place)
+            place = next(at for at in range(place, len(text)) if text[at] not in " \t\r\n")
+            is_fraction = re.match(r"\.[0-9]", text[place:]) is not None
+            hint = "a number begins with a digit, such as 0.5" if is_fraction else _HINTS.get(text[place])
+            problem = f"expected a field, number, text or operator, found {text[place]!a}"
+            raise ExpressionError(text, place + 1, f"{problem}{f': {hint}' if hint else ''}")
         kind = match.lastgroup or ""
         token = Token(kind, match[kind], match.start(kind) + 1)  # type: ignore[arg-type]  # the names of the groups
         if kind in {"number", "text"}:
@@ -67,17 +71,6 @@ def tokens(text: str) -> list[Token]:
         found.append(token)
         place = match.end()
     return found
-
-
-def _unexpected(text: str, place: int) -> ExpressionError:
-    place = next(at for at in range(place, len(text)) if text[at] not in " \t\r\n")
-    is_fraction = re.match(r"\.[0-9]", text[place:]) is not None
-    hint = "a number begins with a digit, such as 0.5" if is_fraction else _HINTS.get(text[place])
-    return ExpressionError(
-        text,
-        place + 1,
-        f"expected a field, number, text or operator, found {text[place]!a}{f': {hint}' if hint else ''}",
-    )
 
 
 def _check(text: str, token: Token, end: int) -> None:
@@ -284,12 +277,13 @@ class _Parser:
             self.expect(left, "bool")
             self.expect(right, "bool")
             joined = tree.And if token.text == "and" else tree.Or
-            parts = [part for side in (left, right) for part in _parts(side.node, joined)]
             # A chain of them is one node, so it is one level.
+            nodes = (side.node for side in (left, right))
+            parts = [part for node in nodes for part in (node.parts if isinstance(node, joined) else (node,))]
             sides = [side._replace(depth=side.depth - isinstance(side.node, joined)) for side in (left, right)]
             return self._made(joined(tuple(parts)), "bool", *sides)
-        nodes = self.expect(left, "number"), self.expect(right, "number")
-        return self._made(tree.Arithmetic(token.text, *nodes), "number", left, right)  # type: ignore[arg-type]  # a known sign
+        operands = self.expect(left, "number"), self.expect(right, "number")
+        return self._made(tree.Arithmetic(token.text, *operands), "number", left, right)  # type: ignore[arg-type]  # a known sign
 
     def _made(self, node: tree.Node, kind: _Kind, *parts: _Operand) -> _Operand:
         depth = max(part.depth for part in parts) + 1
@@ -359,8 +353,3 @@ class _Parser:
                 break
         self._close("]", opened)
         return tuple(dict.fromkeys(found))
-
-
-def _parts(node: tree.Node, joined: type[tree.And | tree.Or]) -> Sequence[tree.Node]:
-    """Return the conditions that `and` or `or` joins, so that a chain of them is one node."""
-    return node.parts if isinstance(node, joined) else (node,)

@@ -188,7 +188,11 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
     before a sign. It is used before the operand behind the sign, which may assign to `left` as well, is worked out.
     """
     first, *others = (_value(operand, named) for operand in node.operands)
-    calls = [_can_meet_nan(*pair) for pair in node.pairs]
+    worked_out = tree.Negative | tree.Arithmetic | tree.Call | tree.Choose  # nothing else can be NaN
+    calls = [
+        sign == "!=" and isinstance(left, worked_out) | isinstance(right, worked_out)
+        for left, sign, right in node.pairs
+    ]
     signs = [_SIGNS[sign] for sign in node.signs]
     if not any(calls):
         return f"({' '.join([first, *(f'{sign} {other}' for sign, other in zip(signs, others, strict=True))])})"
@@ -201,12 +205,6 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
     return f"({' and '.join(pairs)})"
 
 
-def _can_meet_nan(left: tree.Node, sign: tree.Ordering, right: tree.Node) -> bool:
-    """Return whether a comparison needs `differ`: only what is worked out can be NaN."""
-    worked_out = tree.Negative | tree.Arithmetic | tree.Call | tree.Choose
-    return sign == "!=" and (isinstance(left, worked_out) or isinstance(right, worked_out))
-
-
 def _merged(parts: Sequence[tree.Node]) -> tree.Comparison | None:
     """Return two comparisons with a field in common as a chain around it, which reads it once; None for other parts.
 
@@ -214,14 +212,15 @@ def _merged(parts: Sequence[tree.Node]) -> tree.Comparison | None:
     """
     if len(parts) != 2 or not all(isinstance(part, tree.Comparison) and len(part.signs) == 1 for part in parts):
         return None
-    for left, right in product(*((part, _mirrored(part)) for part in cast("Sequence[tree.Comparison]", parts))):
+    # Each comparison as it is, or mirrored.
+    pairs = [
+        (part, tree.Comparison(part.operands[::-1], (tree.MIRRORED[part.signs[0]],)))
+        for part in cast("Sequence[tree.Comparison]", parts)
+    ]
+    for left, right in product(*pairs):
         if isinstance(left.operands[1], tree.Read) and left.operands[1] == right.operands[0]:
             return tree.Comparison((*left.operands, right.operands[1]), (*left.signs, *right.signs))
     return None
-
-
-def _mirrored(node: tree.Comparison) -> tree.Comparison:
-    return tree.Comparison(node.operands[::-1], (tree.MIRRORED[node.signs[0]],))
 
 
 # Numbers

@@ -10,7 +10,7 @@ one action of the flat row: if one of them raises, the agent has not moved.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from inspect import signature
 from typing import Any, Final, TypeVar, cast
@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, cast
 from prism.errors import ConfigError, StatechartError
 from prism.expectations import guess
 from prism.expressions import Expression, ExpressionError, compiled, parse
-from prism.expressions.tree import Node, Read, Text, ValueKind
+from prism.expressions.tree import Read, Text, ValueKind
 from prism.statechart.behaviour import Behaviour, Change, Vocabulary
 from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, SetDefinition, StateDefinition
 from prism.statechart.oracle import described
@@ -51,7 +51,11 @@ class _Flattening:
         self._words = vocabulary
         self._paths: dict[str, Path] = {path[-1].name: path for path in definition.walk()}
         self._leaves = [path for path in self._paths.values() if not path[-1].states]
-        self._states = _enumeration([path[-1].name for path in self._leaves])
+        names = [path[-1].name for path in self._leaves]
+        self._states: type[StrEnum] = AgentState
+        if {*names} != {state.value for state in AgentState}:  # the social enumeration, if it has the same states
+            enumeration: Any = StrEnum  # mypy reads the members of an enumeration from literals only
+            self._states = enumeration("ChartState", [(name.upper(), name) for name in names])
         self._guards: dict[str, tuple[Guard, Expression | None]] = {}
         """Guards by their text: rows with the same text share one, which is evaluated once for all of them."""
 
@@ -59,7 +63,9 @@ class _Flattening:
         for path in self._paths.values():
             self._check_words(path[-1])
         if self._definition.initial not in self._paths:
-            raise self._refused("initial", self._no_state(self._definition.initial), self._definition.initial_line)
+            raise self._refused(
+                "initial", _unknown("state", self._definition.initial, self._paths), self._definition.initial_line
+            )
         initial = self._states(self._paths[self._definition.initial][-1].entered)
         rows: list[Transition[Any]] = []
         effects: ByEnds[str] = {}
@@ -120,7 +126,7 @@ class _Flattening:
         actions = [self._action(name, "do", row.line) for name in row.do]
         if row.target:
             if row.target not in self._paths:
-                raise self._refused("target", self._no_state(row.target), row.line)
+                raise self._refused("target", _unknown("state", row.target, self._paths), row.line)
             # The row leaves and enters all states but the proper common ancestors of owner and target.
             ends = self._paths[row.target]
             most = min(len(owner), len(ends)) - 1
@@ -200,7 +206,10 @@ class _Flattening:
             raise self._refused(place, _unknown("attribute", given.name, self._words.settable), given.line)
         kind: ValueKind = "number" if field.is_number else cast("ValueKind", field.kind)
         to = self._parsed(given.to, kind, place, given.line)
-        values = _texts_of(to.root)
+        # The possible texts; an empty one if any text is possible.
+        root = to.root
+        values = (root.field.values or ("",)) if isinstance(root, Read) and root.field.kind == "text" else ()
+        values = (root.value,) if isinstance(root, Text) else values
         if field.values and not {*values} <= {*field.values}:
             problem = f"expected one of: {', '.join(field.values)}, got {', '.join(values) or 'any text'}"
             raise self._refused(place, problem, given.line)
@@ -248,19 +257,8 @@ class _Flattening:
             if effect and effect not in self._words.effects:
                 raise self._refused(f"{path}.effect", _unknown("effect", effect, self._words.effects), line)
 
-    def _no_state(self, name: str) -> str:
-        return _unknown("state", name, self._paths)
-
     def _refused(self, key: str, problem: str, line: int) -> ConfigError:
         return ConfigError(self._definition.source, problem, key=key, line=line or None)
-
-
-def _enumeration(names: Sequence[str]) -> type[StrEnum]:
-    # The social enumeration if it has the same states.
-    if set(names) == {state.value for state in AgentState}:
-        return AgentState
-    enumeration: Any = StrEnum  # mypy reads the members of an enumeration from literals only
-    return cast("type[StrEnum]", enumeration("ChartState", [(name.upper(), name) for name in names]))
 
 
 def _stated(noted: ByEnds[T]) -> ByEnds[T]:
@@ -272,13 +270,6 @@ def _told(what: str | tuple[Change, ...]) -> str:
     if not isinstance(what, str):
         what = ", ".join(f"{each.field.name}: {each.to}{f' when {each.when}' if each.when else ''}" for each in what)
     return what or "none"
-
-
-def _texts_of(node: Node) -> tuple[str, ...]:
-    """Return the possible texts of a node; an empty one if any text is possible."""
-    if isinstance(node, Text):
-        return (node.value,)
-    return (node.field.values or ("",)) if isinstance(node, Read) and node.field.kind == "text" else ()
 
 
 def _takes_two(function: Any) -> bool:

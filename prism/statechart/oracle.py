@@ -331,6 +331,8 @@ def build_oracle_prompt(
     Args:
         facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
     """
+    remember = getattr(context, "prompt_memory", None)
+    memory = "" if remember is None else memory_lines(remember())
     choices = "\n".join(f"- {option.value}: {in_one_line(described(option, descriptions))}" for option in options)
     return f"""Choose your next state from these options:
 {choices}
@@ -340,7 +342,7 @@ Respond with JSON only:
 
 {UNTRUSTED}
 
-{person_lines(agent_name, agent_interests, agent_personality, facts)}{_memory_of(context)}
+{person_lines(agent_name, agent_interests, agent_personality, facts)}{memory}
 You are currently in the "{current_state.value}" state and received the "{trigger}" event.
 
 {format_context(context, tick_s)}
@@ -388,32 +390,19 @@ def fields_of(context: Any, tick_s: float = 60.0) -> dict[str, str]:
     if context is None:
         return {}
     describe = getattr(context, "prompt_fields", None)
-    fields = _builtins(context) if describe is None else describe()
+    try:
+        fields: Any = describe() if describe else msgspec.to_builtins(context, str_keys=True, enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):  # keys that cannot be texts, or a value that holds itself
+        if describe:
+            raise
+        fields = repr(context)
     if not isinstance(fields, dict):
-        fields = _named(context, fields)
+        names = getattr(context, "__struct_fields__", None)
+        fields = {"context": fields} if names is None else dict(zip(names, fields, strict=True))
     return {
         in_one_line(str(name)): quoted(ago(value * tick_s) if isinstance(value, Ticks) else value)
         for name, value in fields.items()
     }
-
-
-def _memory_of(context: Any) -> str:
-    """Return what the person remembers, of a context that has a `prompt_memory` method; else nothing."""
-    remember = getattr(context, "prompt_memory", None)
-    return "" if remember is None else memory_lines(remember())
-
-
-def _builtins(context: Any) -> Any:
-    """Return a value as JSON has it. Fields that JSON does not have are shown as Python shows them."""
-    try:
-        return msgspec.to_builtins(context, str_keys=True, enc_hook=repr)
-    except (TypeError, ValueError, RecursionError):  # keys that cannot be texts, or a value that holds itself
-        return repr(context)
-
-
-def _named(context: Any, fields: Any) -> dict[str, Any]:
-    names = getattr(context, "__struct_fields__", None)
-    return {"context": fields} if names is None else dict(zip(names, fields, strict=True))
 
 
 def facts_of(agent: Any) -> Mapping[str, float | str]:

@@ -39,10 +39,11 @@ class Arrow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The triggers, with a question mark for the oracle and what the rows set and do at once, and the count."""
-        mark = BY_ORACLE
-        names = dict.fromkeys(
-            f"{row.trigger}{mark if row.oracle or not row.target else ''}{_done(row)}" for row in self.rows
-        )
+        names = dict[str, None]()
+        for row in self.rows:
+            done = ", ".join([*(f"set {each.name}" for each in row.sets), *([row.effect] if row.effect else [])])
+            mark = BY_ORACLE if row.oracle or not row.target else ""
+            names[f"{row.trigger}{mark}{f' [{done}]' if done else ''}"] = None
         shown = ", ".join(names)
         return shown if self.count is None else f"{shown} ({self.count:,})"
 
@@ -128,12 +129,6 @@ def _row(row: Transition[Any]) -> RowDefinition:
     )
 
 
-def _done(row: RowDefinition) -> str:
-    """Return what a row does at once, in a word or two; empty for nothing."""
-    done = [f"set {each.name}" for each in row.sets] + ([row.effect] if row.effect else [])
-    return f" [{', '.join(done)}]" if done else ""
-
-
 def _count(
     activity: Activity, leaves: Mapping[str, tuple[str, ...]], source: str, target: str, rows: tuple[RowDefinition, ...]
 ) -> int:
@@ -166,7 +161,12 @@ KEYWORDS = frozenset({"accdescr", "acctitle", "as", "class", "classdef", "direct
 
 def mermaid(chart: Outline) -> str:
     """Return the text of a Mermaid state diagram (`stateDiagram-v2`)."""
-    ids = _ids(chart)
+    # The id of a state is its name, unless Mermaid would not read that as one, or would read it as a keyword.
+    names = [path[-1].name for path in chart.definition.walk()]
+    ids = {
+        name: name if re.fullmatch(r"\w+", name) and name.lower() not in KEYWORDS else f"state_{place}"
+        for place, name in enumerate(names)
+    }
     lines = ["stateDiagram-v2", f"    [*] --> {ids[chart.definition.initial]}"]
     for state in chart.definition.states:
         lines += _state(chart, state, ids, 1)
@@ -181,15 +181,6 @@ def mermaid(chart: Outline) -> str:
             f"    class {ids[name]} look{place}",
         ]
     return "\n".join(lines) + "\n"
-
-
-def _ids(chart: Outline) -> dict[str, str]:
-    """Return `{state: its id}`: its name, unless Mermaid would not read that as one, or would read it as a keyword."""
-    names = [path[-1].name for path in chart.definition.walk()]
-    return {
-        name: name if re.fullmatch(r"\w+", name) and name.lower() not in KEYWORDS else f"state_{place}"
-        for place, name in enumerate(names)
-    }
 
 
 def _state(chart: Outline, state: StateDefinition, ids: Mapping[str, str], depth: int) -> Iterator[str]:
