@@ -11,8 +11,8 @@ from actors.cli.options import DETAILS, OUT, TICKS, choose_config, run_name, wit
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
-from actors.factory.checks import no_effect_of
 from actors.factory.config_file import placing, read_config
+from actors.factory.domains import no_effect_of
 from actors.logs.output import output, say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory

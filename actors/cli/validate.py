@@ -13,8 +13,8 @@ from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
-from actors.factory.checks import lines_of_domain, no_effect_of
 from actors.factory.config_file import placing, read_config
+from actors.factory.domains import lines_of_domain, no_effect_of
 from actors.factory.oracle_backends import check_oracle
 from prism.config import Config
 from prism.domain import said_by

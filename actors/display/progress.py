@@ -1,9 +1,10 @@
-"""The progress display of a run: a live table on a terminal, plain lines elsewhere."""
+"""The progress display of a run: a live table on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from time import perf_counter
 from typing import Any
 
@@ -17,13 +18,13 @@ from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
 from actors.display.console import echo
-from actors.display.phase import phase_line, phase_words
-from actors.display.words import duration, share, usd
+from actors.display.words import duration, phase_line, phase_words, share, usd
 from actors.display.work import LINE_EVERY_S, live_console
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 from prism.palette import Style, state_styles
 from prism.quoting import printable
+from prism.wording import counted
 
 REFRESH_S = 0.25
 REPLAYING = "doing recorded ticks again"
@@ -230,3 +231,40 @@ class StateName:
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         width = len(self._name) if options.ascii_only else len(self._name) + 2
         return Measurement(width, width)
+
+
+class ProgressView:
+    """The progress as a notebook shows it: a bar and three lines, or one plain line where there is no HTML."""
+
+    def __init__(self, progress: Progress, pace: Pace) -> None:
+        self._progress = progress
+        self._pace = pace
+
+    def __repr__(self) -> str:
+        return line(self._progress, self._pace)
+
+    def _repr_html_(self) -> str:
+        progress, pace = self._progress, self._pace
+        phase = phase_words(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
+        states = ", ".join(f"{count:,} {escape(state)}" for state, count in progress.agents_by_state.items() if count)
+        return (
+            f'<progress value="{progress.tick}" max="{progress.ticks}"></progress> '
+            f"tick {progress.tick:,} of {progress.ticks:,} ({share(progress.tick, progress.ticks)}), "
+            f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>{escape(phase)}<br>"
+            f"{states}; oracle: {progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked, "
+            f"{counted(progress.fallbacks, 'fallback')}"
+        )
+
+
+async def show_in_notebook(read: Callable[[], Progress]) -> None:
+    """Show progress below the running cell until cancelled. The last display stays there."""
+    from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
+
+    pace = Pace(read)
+    shown = display(ProgressView(pace.now(), pace), display_id=True)
+    try:
+        while True:
+            await anyio.sleep(REFRESH_S)
+            shown.update(ProgressView(pace.now(), pace))
+    finally:
+        shown.update(ProgressView(pace.now(), pace))

@@ -15,15 +15,20 @@ from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
 from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input, with_prompt
 from actors.factory.own_code import OwnCode, allow, locate_code
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
+from prism.checked import field_types
 from prism.config import Config
+from prism.config.attributes import PLACE, TRAITS
+from prism.config.model import ColumnsConfig
 from prism.config.section import plain_settings, settings_from
-from prism.domain import Domain, QuestionFields
+from prism.domain import Domain, QuestionFields, said_by
 from prism.errors import PrismError
+from prism.no_effect import NoEffect, idle_interventions, unreached
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.show import Show
 from prism.social.people.population import ignore_step
 from prism.social.shard import check_shards
 from prism.statechart import Behaviour, Statechart
+from prism.wording import counted
 
 
 class BuiltDomain(NamedTuple):
@@ -215,3 +220,31 @@ def located(config: Config, own: OwnDomain) -> Config:
     if directory is None:
         return replace(config, simulation=replace(simulation, domain_path=None))
     return replace(config, simulation=replace(simulation, domain=own.code.reference, domain_path=str(directory)))
+
+
+def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
+    """Return the parts of a configuration that will have no effect in a run of a built domain."""
+    known = said_by(domain).no_effect()
+    return [*unreached(domain.chart), *(idle_interventions(config) if known is None else known)]
+
+
+def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
+    """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
+    from prism.social.chart import can_post  # noqa: PLC0415  # as above
+    from prism.social.domain import SocialDomain  # noqa: PLC0415
+    from prism.social.people.attributes import described  # noqa: PLC0415
+
+    lines = list[str]()
+    if isinstance(domain, SocialDomain):
+        population, personas = config.population, domain.population.personas
+        people = counted(len(personas), "person", "people")
+        for name, declaration in population.attributes.items():
+            values = [persona.attributes[name] for persona in personas]
+            lines.append(f"{PLACE}.{name}: {declaration.expected}; {people}: {described(values)}")
+        for name in field_types(ColumnsConfig):  # thresholds and so on that have a column
+            if getattr(population.columns, name) is not None:
+                given = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
+                lines.append(f"population.columns.{name}: {people}: {described(given)}")
+        if not can_post(domain.behaviour):
+            lines.append("statechart.file: no row has the effect post, so nobody writes an original post")
+    return (*lines, *said_by(domain).notes())

@@ -199,43 +199,40 @@ def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> Own
         ConfigError: there is no such module, or it cannot be read.
     """
     try:
-        return _found(simulation, beside)
+        reference, named = _reference_of(simulation.domain), simulation.domain_path
+        top = reference.partition(":")[0].partition(".")[0]
+        if top == "__main__":
+            raise domain_error("a domain in __main__ cannot be found again; write it to a module of its own")
+        if named is not None and is_kept(named):
+            kept = place_of(named).resolve()
+            files = _kept_files(kept, str(kept_sha256(named)))
+            if _place_in(kept, top) in files:
+                return OwnCode(reference, files, kept, str(kept_sha256(named)))
+            named = None
+        spec = on_path(top)
+        is_on_path = spec is not None
+        if spec is None:
+            directories = [Path.cwd()] if beside is None else [beside.absolute(), Path.cwd()]
+            if named is not None:  # as it is named from here, or else beside the configuration
+                directories.insert(0, Path("" if beside is None or Path(named).exists() else beside, named).absolute())
+            spec = next((found for each in directories if (found := _spec_in(each.resolve(), top)) is not None), None)
+            if spec is None:
+                looked = ", ".join(dict.fromkeys(map(str, directories)))
+                raise domain_error(
+                    f"no module {top!r} on Python's path or in {looked}; install it, or name its directory "
+                    "in simulation.domain_path or PYTHONPATH"
+                )
+        places = paths_of(spec)
+        if not places or any(path.is_file() and path.suffix != ".py" for path in places):
+            raise domain_error(
+                f"the module {top!r} has no Python source in a file, by which a resume could know it again"
+            )
+        if is_installed(places[0].parent):
+            return OwnCode(reference, tuple(places), None, sources_sha256(sources_of(places)), is_on_path)
+        files = with_siblings(places)
+        return OwnCode(reference, files, files[0].parent, sources_sha256(sources_of(files)), is_on_path)
     except OSError as error:
         raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
-
-
-def _found(simulation: SimulationConfig, beside: Path | None) -> OwnCode:
-    """Do what `locate_code` does. Raises: ConfigError, OSError."""
-    reference, named = _reference_of(simulation.domain), simulation.domain_path
-    top = reference.partition(":")[0].partition(".")[0]
-    if top == "__main__":
-        raise domain_error("a domain in __main__ cannot be found again; write it to a module of its own")
-    if named is not None and is_kept(named):
-        kept = place_of(named).resolve()
-        files = _kept_files(kept, str(kept_sha256(named)))
-        if _place_in(kept, top) in files:
-            return OwnCode(reference, files, kept, str(kept_sha256(named)))
-        named = None
-    spec = on_path(top)
-    is_on_path = spec is not None
-    if spec is None:
-        directories = [Path.cwd()] if beside is None else [beside.absolute(), Path.cwd()]
-        if named is not None:  # as it is named from here, or else beside the configuration
-            directories.insert(0, Path("" if beside is None or Path(named).exists() else beside, named).absolute())
-        spec = next((found for each in directories if (found := _spec_in(each.resolve(), top)) is not None), None)
-        if spec is None:
-            looked = ", ".join(dict.fromkeys(map(str, directories)))
-            raise domain_error(
-                f"no module {top!r} on Python's path or in {looked}; install it, or name its directory "
-                "in simulation.domain_path or PYTHONPATH"
-            )
-    places = paths_of(spec)
-    if not places or any(path.is_file() and path.suffix != ".py" for path in places):
-        raise domain_error(f"the module {top!r} has no Python source in a file, by which a resume could know it again")
-    if is_installed(places[0].parent):
-        return OwnCode(reference, tuple(places), None, sources_sha256(sources_of(places)), is_on_path)
-    files = with_siblings(places)
-    return OwnCode(reference, files, files[0].parent, sources_sha256(sources_of(files)), is_on_path)
 
 
 def _reference_of(name: str) -> str:

@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.core.errors import AddressError
-from actors.logs.failure_log import log_failure
+from actors.logs.rate_limit import log_failure
 
 HEAD_MAX_BYTES = 65_536
 BACKLOG = 1024

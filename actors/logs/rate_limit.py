@@ -1,6 +1,6 @@
 """Limits on repeated log lines: a few of a kind in a minute, and a count of the rest.
 
-A fault of every agent is one fault, and should not fill the log.
+A fault of every agent is one fault, and should not fill the log. One beside a run, which does not end it, is a line.
 """
 
 from __future__ import annotations
@@ -12,6 +12,17 @@ from threading import Lock
 import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
+
+ERROR_CHARS = 200
+"""The most characters of an error in the log."""
+
+log = structlog.get_logger(__name__)
+
+
+def log_failure(event: str, error: Exception, actor: str = "metrics") -> None:
+    """Log a failure in one line."""
+    log.warning(event, actor=actor, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+
 
 LEFT_OUT = "log_lines_left_out"
 LIMITED = frozenset({"warning", "error", "critical"})

@@ -20,7 +20,7 @@ import anyio
 from actors.core.mailbox import MailboxStatistics
 from actors.core.ports import Observer, RunView
 from actors.core.snapshot import RunSnapshot
-from actors.logs.failure_log import log_failure
+from actors.logs.rate_limit import log_failure
 from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, model_of
 from actors.metrics.snapshot import Histogram, Snapshot, TickEnd
 from prism.config import Config

@@ -17,8 +17,7 @@ from anyio import to_thread
 from actors.core.errors import ActorError, RunningLoopError
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
-from actors.display.notebook import show_in_notebook
-from actors.display.progress import REFRESH_S, show_progress
+from actors.display.progress import REFRESH_S, show_in_notebook, show_progress
 from actors.display.work import GREETING, PREPARING, step_shown
 from actors.factory import domains
 from actors.factory.config_file import read_config

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from actors.factory.checks import no_effect_of
+from actors.factory.domains import no_effect_of
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
 from actors.store.course import Step

@@ -2,14 +2,13 @@
 
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.chart_file import read_chart
-from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, StateDefinition
+from prism.statechart.definition import Delay, DelayLaw, RowDefinition
 from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
     Asker,
-    ChatClient,
     Judgement,
     Oracle,
     StatechartOracle,
@@ -20,47 +19,39 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.outline import Activity, Outline, mermaid, outline
-from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, Stateful, outcomes, question_kinds
+from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, outcomes, question_kinds
 from prism.statechart.states import (
-    PASSIVITY,
     STATE_DESCRIPTIONS,
     AgentState,
     agents_in_state,
     most_passive,
     state_distribution,
 )
-from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, StateTransition, Transition
 
 __all__ = [
     "ATTEMPT",
     "ENABLED",
     "NEEDS_ORACLE",
-    "PASSIVITY",
     "STATE_DESCRIPTIONS",
-    "Action",
     "Activity",
     "AgentState",
     "Answer",
     "Asker",
     "Behaviour",
-    "ChartDefinition",
-    "ChatClient",
     "Choice",
     "Delay",
     "DelayLaw",
     "Finding",
     "FindingKind",
-    "Guard",
     "Judgement",
     "Oracle",
     "Outline",
     "RowDefinition",
     "RowOutcome",
-    "StateDefinition",
     "StateTransition",
     "Statechart",
     "StatechartOracle",
-    "Stateful",
     "Transition",
     "Vocabulary",
     "agents_in_state",

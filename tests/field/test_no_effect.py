@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from actors import RunResult, run
-from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
-from actors.factory.domains import build_domain
+from actors.factory.domains import build_domain, no_effect_of
 from prism.no_effect import NoEffect
 from tests.catalogue import catalogue
 from tests.paths import FIELD, ROOT
