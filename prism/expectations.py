@@ -124,8 +124,7 @@ def _found(value: object) -> str:
 def guess(name: str, known: Iterable[str]) -> str:
     """Return what was meant by an unknown name: the nearest known one, or else all of them in their order, if few."""
     names = list(known)
-    close = get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean {close[0]}?"
+    if near := meant(name, names):
+        return near.removeprefix("; ")
     more = f" and {len(names) - NAMES_MAX:,} more" if len(names) > NAMES_MAX else ""
     return f"expected one of {', '.join(names[:NAMES_MAX]) or 'none'}{more}"

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.command import command, count_option, option, path_option
-from actors.cli.options import RUN, Directory, set_option, with_log_options
+from actors.cli.options import RUN, out_option, set_option, with_log_options
 from actors.cli.render import line, show
 from actors.cli.run_command import logging_trouble, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -50,7 +50,7 @@ SHOWN_AFTER_S = 2.0
 )
 @count_option("--repeat", most=100, help="Ask each question N times.")
 @option("--to", "form", type=click.Choice(FORMATS), default="csv", help="Format of the table.")
-@option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")
+@out_option("Directory of the answers.", "NAME-answers here")
 @set_option("oracle.backend=ollama")
 @TRUST
 @with_log_options

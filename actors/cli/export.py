@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, flag, option
-from actors.cli.options import Directory, PackedOrDirectory
+from actors.cli.options import PackedOrDirectory, out_option
 from actors.cli.render import show
 from actors.cli.trust import TRUST
 from actors.display.work import Standing, progress_shown
@@ -26,12 +26,7 @@ from prism.wording import counted
 @command(name="export")
 @click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
-@option(
-    "--out",
-    type=Directory(),
-    metavar="DIR",
-    help="Directory to write, which must be new.  [default: NAME-FORMAT here, where NAME is the run's, or runs-FORMAT]",
-)
+@out_option("Directory to write, which must be new.", "NAME-FORMAT here, where NAME is the run's, or runs-FORMAT")
 @option(
     "--tables",
     metavar="NAME,...",

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from actors.cli.command import command, count_option, path_option
-from actors.cli.options import DETAILS, PACKED_RUN, PREPARE, TICKS, out_option, set_option, with_log_options
+from actors.cli.options import DETAILS, NEW_RUN, PACKED_RUN, PREPARE, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.runs.directory import RunDirectory
@@ -21,7 +21,7 @@ from actors.store.manifest import read_manifest
 @set_option("feed.algorithm=chronological")
 @path_option("--intervene", help="Add the interventions in this YAML file, none of them before TICK.")
 @TICKS
-@out_option("runs/PARENT-at-TICK-001")
+@out_option(NEW_RUN, "the next free runs/PARENT-at-TICK-001")
 @PREPARE
 @TRUST
 @DETAILS

@@ -110,14 +110,12 @@ _packed: dict[Path, Path] = {}
 """`{temporary directory: the packed run that is in it}`."""
 
 
-def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def out_option(text: str, default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the --out option; `default` is the directory without it, as the help shows it."""
-    return option(
-        "--out",
-        type=Directory(),
-        metavar="DIR",
-        help=f"Write the run's files here; must be empty or new.  [default: the next free {default}]",
-    )
+    return option("--out", type=Directory(), metavar="DIR", help=f"{text}  [default: {default}]")
+
+
+NEW_RUN = "Write the run's files here; must be empty or new."
 
 
 def require(packages: Sequence[str], use: str, extra: str = "experiments") -> None:
@@ -127,7 +125,7 @@ def require(packages: Sequence[str], use: str, extra: str = "experiments") -> No
 
 
 SET = set_option("population.size=100")
-OUT = out_option("runs/NAME-001")
+OUT = out_option(NEW_RUN, "the next free runs/NAME-001")
 PREPARE = flag("--prepare", help="Only write the new run's directory; `prism resume` runs it.")
 DETAILS = flag("--details", help="Print everything that was counted at the end of the run.")
 TICKS = count_option(

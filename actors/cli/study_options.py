@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from actors.cli.command import Group, count_option, option
-from actors.cli.options import Directory, require
+from actors.cli.options import out_option, require
 from actors.core.errors import run_directory_error
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
@@ -77,16 +77,6 @@ def interruptible(kept: str) -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option that names the directory."""
-    return option(
-        "--out",
-        type=Directory(),
-        metavar="DIR",
-        help=f"The {what}'s directory; what is done there already is not done again.  [default: {out}/NAME]",
-    )
-
-
 def make_directory(place: Path) -> None:
     """Make the directory, unless it is there."""
     try:
@@ -96,7 +86,8 @@ def make_directory(place: Path) -> None:
 
 
 EXPERIMENTS = Path("experiments")
-EXPERIMENT_OUT = out_option("experiment", EXPERIMENTS)
+OF_STUDY = "Directory of the study; what is done there already is not done again."
+EXPERIMENT_OUT = out_option(OF_STUDY, f"{EXPERIMENTS}/NAME")
 PACKAGES = ("scipy", "statsmodels", "SALib")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from actors.cli.command import command, option
-from actors.cli.options import Directory
+from actors.cli.command import command
+from actors.cli.options import out_option
 from actors.cli.render import show
 from actors.runs.pack import unpack
 from prism.wording import counted
@@ -15,12 +15,7 @@ from prism.wording import counted
 
 @command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@option(
-    "--out",
-    type=Directory(),
-    metavar="DIR",
-    help="Make this directory, which must not exist.  [default: the packed name, in the current directory]",
-)
+@out_option("Make this directory, which must not exist.", "the packed name, in the current directory")
 def unpack_command(file: Path, out: Path | None) -> None:
     """Check a file of `prism pack`, and unpack it.
 

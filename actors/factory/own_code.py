@@ -20,7 +20,6 @@ import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
@@ -34,6 +33,7 @@ from actors.factory.input_files import SOURCE_BYTES_MAX, is_kept, kept_sha256, p
 from prism.config import SimulationConfig
 from prism.config.checks import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError
+from prism.expectations import meant
 
 GROUP = "prism.domains"
 """The group of entry points in which an installed package offers its domains by name."""
@@ -243,9 +243,8 @@ def _reference_of(name: str) -> str:
     points = [point for point in offered if point.name == name]
     if not points:
         known = [*SHIPPED_DOMAINS, *sorted({point.name for point in offered})]
-        close = get_close_matches(name, known, n=1)
         is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)
-        guess = f"; did you mean {close[0]}?" if close else f"; did you mean {name}:build?" if is_module else ""
+        guess = meant(name, known) or (f"; did you mean {name}:build?" if is_module else "")
         raise domain_error(
             f"expected {', '.join(known)}, or module:function for a domain of your own, got {name!r}{guess}"
         )
@@ -389,8 +388,7 @@ def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -
         _note_import(place.stem)
     for part in attribute.split("."):
         if not hasattr(value, part):
-            close = get_close_matches(part, [each for each in dir(value) if not each.startswith("__")], n=1)
-            guess = f"; did you mean {close[0]}?" if close else ""
+            guess = meant(part, [each for each in dir(value) if not each.startswith("__")])
             raise domain_error(f"{module_name} has no {part!r}{guess}")
         value = getattr(value, part)
     return code, value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from prism.checked import field_types
@@ -37,7 +36,7 @@ from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.model import ColumnsConfig, GraphConfig, InitialConfig, SimulationConfig
 from prism.config.section import DOMAIN, places_of
 from prism.errors import SettingError
-from prism.expectations import guess, join
+from prism.expectations import guess, join, meant
 from prism.quarter import Period, Quarter
 
 if TYPE_CHECKING:
@@ -267,9 +266,8 @@ def _choice(config: Config) -> Iterator[SettingError]:
     declared = config.population.attributes
     for name, weight in config.oracle.choice.attributes.items():
         if name not in declared:
-            near = f"oracle.choice.{name}" if name in TRAITS else next(iter(get_close_matches(name, declared, n=1)), "")
-            meant = f"; did you mean {near}?" if near else ""
-            problem = f"no such attribute{meant}; {PLACE} has: {', '.join(declared) or 'none'}"
+            near = f"; did you mean oracle.choice.{name}?" if name in TRAITS else meant(name, declared)
+            problem = f"no such attribute{near}; {PLACE} has: {', '.join(declared) or 'none'}"
             yield _clash((f"{WEIGHTS}.{name}", PLACE), problem)
         elif problem := _weight_problem(declared[name], weight):
             yield _clash(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)

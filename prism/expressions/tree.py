@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from math import ceil, floor, inf, isnan
 from typing import Final, Literal
 
 import msgspec
 
 from prism.errors import ExpressionError
+from prism.expectations import meant
 
 Kind = Literal["float", "int", "bool", "text", "texts"]
 
@@ -78,10 +78,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 def guesses(name: str, known: Sequence[str]) -> str:
     """Return a hint for a name that is not known: those that there are, and the nearest one."""
-    near = get_close_matches(name, known, n=1)
     shown = ", ".join(known[:_SHOWN_MAX]) + (", ..." if len(known) > _SHOWN_MAX else "")
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"there {'is' if len(known) == 1 else 'are'}: {shown or 'none'}{hint}"
+    return f"there {'is' if len(known) == 1 else 'are'}: {shown or 'none'}{meant(name, known)}"
 
 
 def reads_view(names: Iterable[str]) -> bool:
