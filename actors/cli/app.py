@@ -9,8 +9,7 @@ from traceback import format_exc
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from actors.cli.command import LazyGroup
-from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
+from actors.cli.command import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE, LazyGroup
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.machine import safe_path
 from actors.logs.output import output, say_json

@@ -11,7 +11,7 @@ import click
 from msgspec.structs import asdict
 from rich.markdown import Markdown
 
-from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
 from actors.cli.options import out_option, require, run_name
 from actors.cli.render import facts, show

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from actors.cli.command import command, flag, option, path_option
-from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.command import EXIT_THRESHOLD, command, flag, option, path_option
 from actors.cli.options import PackedOrDirectory, require, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST

@@ -1,4 +1,4 @@
-"""The classes of commands: a lazy group, help in sections, `--json`, and `--help --json`.
+"""The classes of commands: a lazy group, help in sections, `--json` and `--help --json`; and the exit codes.
 
 A command is declared with `@command()`. It computes one record and gives it to `actors.cli.render.show`, which prints
 it for a person, or as JSON with `--json`. Nothing of this is repeated in the command.
@@ -17,8 +17,25 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from actors.cli.exit_codes import EXIT_CODES
 from actors.logs.output import output
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_CONFIG = 3
+EXIT_SPENT = EXIT_THRESHOLD = 4
+EXIT_ORACLE = 5
+
+EXIT_CODES = {
+    "0": "done",
+    "1": "the run failed, or what was checked is not as it should be",
+    "2": "wrong usage, or a directory, a file or an address that cannot be used; cells of an experiment have no result",
+    "3": "a configuration or input file that cannot be run",
+    "4": "stopped at the spend cap, or because too many choices are fallbacks; an experiment misses a threshold, or a "
+    "calibration reports no fit",
+    "5": "the oracle's backend cannot be used, or stayed away",
+    "130": "stopped by SIGINT, 143 by SIGTERM, 129 by SIGHUP, after a whole tick",
+}
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 HELP = {"-h", "--help"}

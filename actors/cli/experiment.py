@@ -12,8 +12,7 @@ from typing import NamedTuple
 import click
 from msgspec.structs import asdict, replace
 
-from actors.cli.command import path_option
-from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.command import EXIT_THRESHOLD, path_option
 from actors.cli.experiment_plan import show_plan
 from actors.cli.experiment_tables import outcome_parts, threshold_said
 from actors.cli.options import run_name

@@ -15,8 +15,8 @@ import anyio
 import msgspec
 
 from actors.cli.building import build_with_progress
+from actors.cli.command import EXIT_SPENT
 from actors.cli.end_of_run import parts_of_end
-from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.render import show
 from actors.core.errors import ungrouped
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP

@@ -12,8 +12,7 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.command import command, flag, option
-from actors.cli.exit_codes import EXIT_THRESHOLD
+from actors.cli.command import EXIT_THRESHOLD, command, flag, option
 from actors.cli.options import PackedOrDirectory
 from actors.cli.render import NONE, interval, line, show, table
 from actors.factory.domains import show_of

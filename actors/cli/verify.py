@@ -8,8 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from actors.cli.command import command, flag
-from actors.cli.exit_codes import EXIT_FAILED
+from actors.cli.command import EXIT_FAILED, command, flag
 from actors.cli.options import PACKED_RUN, shown
 from actors.cli.render import show
 from actors.cli.run_command import with_progress

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.cli.exit_codes import EXIT_CONFIG
+from actors.cli.command import EXIT_CONFIG
 from prism.config import RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
 from tests.catalogue import catalogue

@@ -13,7 +13,7 @@ import pytest
 
 from actors import run
 from actors.cli.app import SECTIONS, cli
-from actors.cli.exit_codes import EXIT_CODES
+from actors.cli.command import EXIT_CODES
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.studies.experiments.plan import make_plan

@@ -12,8 +12,7 @@ import click
 import pytest
 
 from actors.cli.app import SECTIONS, cli
-from actors.cli.command import Command
-from actors.cli.exit_codes import EXIT_CODES
+from actors.cli.command import EXIT_CODES, Command
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
