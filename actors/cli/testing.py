@@ -18,7 +18,6 @@ from actors.cli.render import show, table
 from actors.display.console import echo
 from actors.logs.output import output
 from actors.testing import (
-    MEANINGS,
     Exchange,
     Fault,
     FaultPlan,
@@ -26,7 +25,6 @@ from actors.testing import (
     ModelServer,
     ModelServerError,
     ServerSettings,
-    evenly,
 )
 
 DEFAULT = ServerSettings()
@@ -110,7 +108,8 @@ def testing() -> None:
     multiple=True,
     callback=_pairs("NAME=SHARE, as in hang=0.1", lambda name, share: (Fault(name), float(share))),
     metavar="NAME=SHARE",
-    help="Share of the calls that fails in this way, as in --fault hang=0.1, whatever --faults says. May be repeated.",
+    help="Share of the calls that fails in this way, as in --fault hang=0.1, whatever --faults says. May be repeated. "
+    f"The ways are {', '.join(Fault)}: docs/language-models.md.",
 )
 @option(
     "--fault-at",
@@ -135,13 +134,13 @@ def serve(**given: Any) -> None:
       prism testing serve --fault hang=0.01      one call in a hundred is never answered
     """
     begun, seed = monotonic(), given["seed"]
-    evenly_failing = evenly(given["faults"]) if given["faults"] else {}
+    shares = dict.fromkeys(Fault, given["faults"] / len(Fault)) if given["faults"] else {}
     try:
         settings = ServerSettings(
             models=given["models"],
             slots=given["slots"],
             latency=Latency(mean_s=given["latency"], p99_s=given["p99"], seed=seed),
-            faults=FaultPlan(shares={**evenly_failing, **given["shares"]}, at=given["at"], seed=seed),
+            faults=FaultPlan(shares={**shares, **given["shares"]}, at=given["at"], seed=seed),
             keeps=0,  # the caller cannot read them from here
         )
         with ExitStack() as stack:
@@ -166,17 +165,6 @@ def serve(**given: Any) -> None:
         "in slots at once": f"{counts.peak_busy:,} at most",
     }
     show(counts, lambda: ["", table(("", ""), [*rows.items()])])
-
-
-@testing.command()
-def faults() -> None:
-    """List the faults of the server, with their meaning.
-
-    `prism testing serve` makes them as told by --faults, --fault and --fault-at. They happen to questions, never
-    to requests for the list of models.
-    """
-    width = max(map(len, Fault))
-    show(MEANINGS, lambda: (f"{fault:{width}}  {meaning}" for fault, meaning in MEANINGS.items()))
 
 
 @contextmanager

@@ -14,19 +14,16 @@ from actors.testing.answers import WRONG_STATE
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import Exchange, ModelServer, ServerAddressError, Statistics
 from actors.testing.settings import (
-    MEANINGS,
     Fault,
     FaultPlan,
     Latency,
     ModelServerError,
     ServerSettings,
     ServerSettingsError,
-    evenly,
 )
 from actors.testing.virtual_time import run_in_virtual_time
 
 __all__ = [
-    "MEANINGS",
     "WRONG_STATE",
     "Exchange",
     "Fault",
@@ -40,6 +37,5 @@ __all__ = [
     "ServerSettings",
     "ServerSettingsError",
     "Statistics",
-    "evenly",
     "run_in_virtual_time",
 ]

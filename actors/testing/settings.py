@@ -29,33 +29,16 @@ class ServerSettingsError(ModelServerError, ValueError):
 
 @unique
 class Fault(StrEnum):
-    """A way to fail. `MEANINGS` has the one-line meaning of each."""
+    """A way to fail."""
 
-    HANG = "hang"
-    CUT = "cut"
-    RESET = "reset"
-    BUSY = "busy"
-    ERROR = "error"
-    NOT_JSON = "not_json"
-    WRONG_STATE = "wrong_state"
-    EMPTY = "empty"
-
-
-MEANINGS: Mapping[Fault, str] = {
-    Fault.HANG: "accepts the request and never answers; takes no slot",
-    Fault.CUT: "closes the connection in the middle of the answer",
-    Fault.RESET: "resets the connection before the answer",
-    Fault.BUSY: "503, as if too many calls were waiting",
-    Fault.ERROR: "500 with an error object",
-    Fault.NOT_JSON: "200 whose content is prose where JSON was asked for",
-    Fault.WRONG_STATE: "200 whose content is valid JSON with a value outside the options",
-    Fault.EMPTY: "200 whose content is an empty string",
-}
-
-
-def evenly(share: float) -> dict[Fault, float]:
-    """Return shares of faults that add up to this share of the calls: each fault gets an equal part."""
-    return dict.fromkeys(Fault, share / len(Fault))
+    HANG = "hang"  # accepts the request and never answers; takes no slot
+    CUT = "cut"  # closes the connection in the middle of the answer
+    RESET = "reset"  # resets the connection before the answer
+    BUSY = "busy"  # 503, as if too many calls were waiting
+    ERROR = "error"  # 500 with an error object
+    NOT_JSON = "not_json"  # 200 whose content is prose where JSON was asked for
+    WRONG_STATE = "wrong_state"  # 200 whose content is valid JSON with a value outside the options
+    EMPTY = "empty"  # 200 whose content is an empty string
 
 
 class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -145,7 +145,6 @@ def test_every_result_is_one_json_document_where_that_is_asked_for(prism: Prism,
         ("unpack", "one.prism", "--out", "again"),
         ("resume", "again"),
         ("run", "small.yaml", "--ticks", "3"),
-        ("testing", "faults"),
     ):
         ended = prism(*arguments, "--json")
         assert (ended.code, ended.err) == (0, ""), arguments
