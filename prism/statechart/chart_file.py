@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from prism.config.yaml_text import Entry, read_as
+from prism.config.yaml_text import Entry, read_as, read_document, without_lines
 from prism.errors import ConfigError
 from prism.expectations import found, join
 from prism.kernel_delays import DELAY_MAX
@@ -43,7 +43,7 @@ Formula = Annotated[str, Meta(min_length=1, title="an expression")] | float | in
 FIELD: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
 
-class SetKeys(msgspec.Struct, frozen=True, kw_only=True):
+class SetKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a change of an attribute.
 
     Args:
@@ -54,7 +54,7 @@ class SetKeys(msgspec.Struct, frozen=True, kw_only=True):
     when: Formula | None = None
 
 
-class RowKeys(msgspec.Struct, frozen=True, kw_only=True):
+class RowKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a row, such as `{trigger: sees_post, target: evaluating}`."""
 
     trigger: Name
@@ -69,7 +69,7 @@ class RowKeys(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
 
 
-class AfterKeys(msgspec.Struct, frozen=True, kw_only=True):
+class AfterKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a delay.
 
     Args:
@@ -80,7 +80,7 @@ class AfterKeys(msgspec.Struct, frozen=True, kw_only=True):
     trigger: Name
 
 
-class StateKeys(msgspec.Struct, frozen=True, kw_only=True):
+class StateKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a state."""
 
     description: Words = ""
@@ -97,7 +97,7 @@ class StateKeys(msgspec.Struct, frozen=True, kw_only=True):
 States = Annotated[dict[Name, StateKeys | None], Meta(min_length=1, title="a mapping from names to states")]
 
 
-class ChartKeys(msgspec.Struct, frozen=True, kw_only=True):
+class ChartKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of a chart."""
 
     initial: Name
@@ -111,7 +111,11 @@ def read_chart(text: str, source: str) -> ChartDefinition:
     Raises:
         ConfigError: the text is no chart; the message names the line and the key.
     """
-    chart, top = read_as(text, source, ChartKeys, lambda chart: chart)
+    top = Entry(value=read_document(text, source), source=source)
+    try:  # a fifth of the time of `read_as`, which says what is wrong, and where
+        chart = msgspec.convert(without_lines(top.value), ChartKeys)
+    except msgspec.ValidationError:
+        chart, top = read_as(text, source, ChartKeys, lambda chart: chart)
     reader = _ChartReader(top)
     return ChartDefinition(
         name=chart.name,
