@@ -65,7 +65,7 @@ HOSTILE: list[tuple[Any, str]] = [
     ([{"tick": 3, "publish": {**HELLO, "topic": "food"}}], "[0].publish.topic: unknown key; did you mean topics?"),
     # Settings
     ([{"tick": 3, "set": ["a"]}], "[0].set: expected mapping of text to any value or none, got ['a']"),
-    ([{"tick": 3, "set": {}}], "[0].set: expected at least one entry, got none"),
+    ([{"tick": 3, "set": {}}], "[0].set: expected at least one entry, got {}"),
     (
         [{"tick": 3, "set": {"population.size": 3}}],
         f"[0].set.population.size: cannot change while a run goes on: expected one of {SOCIAL}",
