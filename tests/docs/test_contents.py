@@ -22,7 +22,8 @@ from prism.experiment import read_replication
 from prism.expressions.tree import WORDS as LANGUAGE
 from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
-from prism.statechart import FindingKind, chart_file, read_chart
+from prism.statechart import FindingKind, read_chart
+from prism.statechart.chart_file import ChartKeys, RowKeys, StateKeys
 from tests.command import run_prism
 from tests.docs.pages import blocks, read, section
 from tests.docs.refresh_tables import DOCUMENT, with_tables
@@ -44,8 +45,8 @@ def in_table(heading: str) -> set[str]:
 def test_the_page_on_behaviour_names_every_word_of_a_chart_and_nothing_else() -> None:
     words = social_vocabulary()
     for heading, expected in {
-        "Keys of a chart": chart_file.CHART_KEYS,
-        "Keys of a row": chart_file.ROW_KEYS,
+        "Keys of a chart": ChartKeys.__struct_fields__,
+        "Keys of a row": RowKeys.__struct_fields__,
         "Roles": words.roles,
         "Effects": words.effects,
         "Actions": words.actions,
@@ -53,7 +54,7 @@ def test_the_page_on_behaviour_names_every_word_of_a_chart_and_nothing_else() ->
     }.items():
         assert in_table(heading) == set(expected)
     assert in_table("Faults of a chart") >= set(FindingKind)
-    assert set(chart_file.STATE_KEYS) | set(DELAYS) <= in_table("Keys of a state")
+    assert set(StateKeys.__struct_fields__) | set(DELAYS) <= in_table("Keys of a state")
     language = read(BEHAVIOUR).split("### The language")[1].split("\n## ")[0]
     assert [word for word in LANGUAGE if f"`{word}" not in language and f" {word} " not in language] == []
     picture = read(DOCS / "images" / "chart.svg")
