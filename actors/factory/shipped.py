@@ -12,7 +12,7 @@ FOLDER = "configs"
 FILE_NAME = "prism.yaml"
 """The name of a configuration in a directory of its own."""
 SCHEMA = "schema.json"
-"""The schema of configurations, for editors: `prism.config.describe.schema`."""
+"""The schema of configurations, for editors: `prism.config.config.schema`."""
 STUDIES = {"experiments": "experiment", "calibrations": "calibrate"}
 """`{folder of files that start from a configuration: the command that takes them}`."""
 TEMPLATES = "templates"
