@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -134,24 +133,19 @@ class Executed(NamedTuple):
 
 
 def refuse_lost(done: Executed, place: Path) -> None:
-    """Print each cell without a result, with the reason."""
-    for line in _problem_lines(done.problems, place):
-        say(line, level="error")
+    """Print the problems of cells without a result, alike ones once, with the first cell that has it."""
+    alike: dict[str, list[str]] = {}
+    for cell, problem in done.problems.items():
+        alike.setdefault(problem.replace(str(place / CELLS / cell), "").lstrip(": /"), []).append(cell)
+    for problem, cells in list(alike.items())[:PROBLEMS_SHOWN]:
+        more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+        say(f"{place / CELLS / cells[0]}{more}: {problem}", level="error")
+    if len(alike) > PROBLEMS_SHOWN:
+        left = f"and {len(alike) - PROBLEMS_SHOWN:,} other problems"
+        say(f"{left}; {place / OUTCOME} names every cell without a result", level="error")
     if done.problems:
         lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
         raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
-
-
-def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
-    """Yield the problems, alike ones once, with the first cell that has it."""
-    alike: dict[str, list[str]] = {}
-    for cell, problem in problems.items():
-        alike.setdefault(problem.replace(str(out / CELLS / cell), "").lstrip(": /"), []).append(cell)
-    for problem, cells in list(alike.items())[:PROBLEMS_SHOWN]:
-        more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
-        yield f"{out / CELLS / cells[0]}{more}: {problem}"
-    if len(alike) > PROBLEMS_SHOWN:
-        yield f"and {len(alike) - PROBLEMS_SHOWN:,} other problems; {out / OUTCOME} names every cell without a result"
 
 
 def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) -> Executed:

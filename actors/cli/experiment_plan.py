@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from actors.cli.render import facts, line, show
 from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.plan import Cell, Plan
+from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, asking_of, asks_model, limits_of, used_so_far
@@ -44,7 +44,9 @@ def show_plan(made: Plan, out: Path, jobs: int) -> None:
     asked = asked_together(
         asking_of(made), out, [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
     )
-    total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, _runs_s(forecasts, left, jobs)))
+    # From the start of the processes on, so many cells at once.
+    runs_s = START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
+    total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, runs_s if left else 0.0))
     rows = [
         ("question", experiment.question),
         ("conditions", f"{len(experiment.conditions):,}: {_named(experiment)}"),
@@ -59,13 +61,6 @@ def show_plan(made: Plan, out: Path, jobs: int) -> None:
     rows.append(("plan", made.hash[:16]))
     power = [*_power(made, _together(made, out)), *twins(made)]
     show({**dict(rows), "power": list(map(str, power))}, lambda: [facts(rows), *power])
-
-
-def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -> float:
-    """Return the seconds that so many cells at once take, from the start of their processes on."""
-    if not left:
-        return 0.0
-    return START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
 
 
 def _named(experiment: Experiment) -> str:

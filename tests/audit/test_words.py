@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from prism.audit import Estimate, Exchange, findings_or_none, paragraph_of
+from prism.wording import without_place
 from tests.audit.audits import audit, shift, with_each_verdict
 
 
@@ -56,6 +57,15 @@ def test_each_verdict_stands_in_the_record_and_in_the_paragraph() -> None:
         "1 claim turns into its opposite: claim 3 (decided by the wording)."
     )
     assert paragraph_of(found).endswith(told)
+
+
+def test_a_model_is_named_without_its_server_and_directories() -> None:
+    for described, told in {
+        "llama3.2 by ollama 0.40 at http://10.0.0.7:11434, json, recorded": "llama3.2 by ollama 0.40, json, recorded",
+        "/home/ann/models/gemma.gguf by openai at http://gpu, letters": "gemma.gguf by openai, letters",
+        "C:\\models\\a.gguf, org/b:2b by openai from tape runs/x/tape.sqlite, json": "a.gguf, org/b:2b by openai, json",
+    }.items():
+        assert without_place(described) == told
 
 
 def test_the_paragraph_counts_what_had_no_answer() -> None:

@@ -117,6 +117,13 @@ def test_a_study_that_cannot_be_audited_is_refused_in_one_line(run: Path, comman
     assert command("run", "--set", "simulation.rounds=1", "--out", "plain", "-q").code == 0
     ended = command("audit", "plain", "--yes")
     assert (ended.code, "this run asks no model" in ended.err) == (2, True)
+    economy = ("simulation.domain=economy", "simulation.rounds=1", "oracle.backend=ollama")
+    with ModelServer() as nations:
+        overrides = [f"--set={each}" for each in (*economy, f"llm.host={nations.url}", "llm.num_ctx=4096")]
+        assert command("run", *overrides, "--out", "economy", "-q").code == 0
+        ended = command("audit", "economy", "--yes")
+    problem = "prism: economy: an audit compares choices among options, such as those of people on a feed; the domain "
+    assert (ended.code, ended.err) == (2, f"{problem}economy asks for something else\n")
     ended = command("audit", "run", "--calls", "300", "--of", "nosuch")
     assert (ended.code, "nosuch" in ended.err) == (2, True), ended.err
 

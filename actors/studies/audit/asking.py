@@ -26,7 +26,6 @@ from actors.studies.audit.record import TAPE
 from prism.agents import Question
 from prism.columns import Floats, Ints
 from prism.config import Config
-from prism.domain import Domain
 from prism.llm import OracleStatistics
 from prism.llm.prompt import ChoicePrompt, order_of, template_of
 from prism.rng import Draw, integer
@@ -37,6 +36,8 @@ AGAIN: Final = "again"
 EXCHANGED: Final = "exchanged"
 RULED: Final = "rules"
 TEMPERATURE: Final = "llm.temperature"
+MODEL: Final[Any] = SimpleNamespace(oracle=lambda model: model)
+"""In place of a domain: the oracle that is opened is the model itself."""
 Change = Callable[[ChoicePrompt], ChoicePrompt]
 
 
@@ -78,7 +79,11 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
         return replace(prompt, order=order_of(anew, prompt.agent.agent_id, prompt.agent.tick, len(prompt.order)))
 
     def worded(prompt: ChoicePrompt) -> ChoicePrompt:
-        return replace(prompt, template=template_of(_other_template(prompt)), persona=_persona(prompt))
+        other = "list" if prompt.template.text.strip() == template_of("prose").text.strip() else "prose"
+        return replace(prompt, template=template_of(other), persona=_persona(prompt))
+
+    def described(prompt: ChoicePrompt) -> ChoicePrompt:
+        return replace(prompt, persona="prose" if _persona(prompt) == "list" else "list")
 
     given = {_key(each): each.partition("=")[2].strip() for each in other}
     temperature, is_other = "0" if llm.temperature >= 0.5 else "1", given.keys() == {TEMPERATURE}
@@ -87,12 +92,7 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
     found = [
         Way(AGAIN, "seed", (seed_of_way(config, 1),)),
         Way("wording", "wording", (seed_of_way(config, 2),), worded),
-        Way(
-            "persona",
-            "persona format",
-            (seed_of_way(config, 3),),
-            lambda each: replace(each, persona=_other_persona(each)),
-        ),
+        Way("persona", "persona format", (seed_of_way(config, 3),), described),
         Way("order", "order of the options", (seed_of_way(config, 4),), in_order),
         Way(
             "temperature",
@@ -115,14 +115,6 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
 def _persona(prompt: ChoicePrompt) -> Any:
     """Return the format in which a prompt describes the person."""
     return prompt.persona or ("list" if "{person_list}" in prompt.template.text else "prose")
-
-
-def _other_persona(prompt: ChoicePrompt) -> Any:
-    return "prose" if _persona(prompt) == "list" else "list"
-
-
-def _other_template(prompt: ChoicePrompt) -> str:
-    return "list" if prompt.template.text.strip() == template_of("prose").text.strip() else "prose"
 
 
 class Otherwise(Oracle[Any]):
@@ -202,10 +194,8 @@ class Asker:
         Raises:
             OracleUnavailableError: the model cannot be asked.
         """
-        config: Any = self.config(0, way.name, way.overrides)
-        with ungrouped():
-            async with open_oracle(config, SimpleNamespace(oracle=lambda model: model), None):
-                pass
+        async with open_oracle(self.config(0, way.name, way.overrides), MODEL, None):
+            pass
 
     def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
         if (cell, way) not in self._configs:
@@ -228,18 +218,12 @@ class Asker:
         for cell in dict.fromkeys(each.cell for each in asked.values()):
             own = {row: each for row, each in asked.items() if each.cell == cell}
             config = self.config(cell, way.name, way.overrides)
-            domain = build_domain(config).domain
-            made: list[Otherwise] = []
-
-            def make(model: Any, way: Way = way, domain: Domain = domain, made: list[Otherwise] = made) -> Otherwise:
-                made.append(Otherwise(domain.oracle(model), way.change))
-                return made[-1]
-
-            maker: Any = SimpleNamespace(oracle=make)
             with ungrouped():
-                async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
+                async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
+                    model: Any = opened.oracle
+                    asker = Otherwise(build_domain(config).domain.oracle(model), way.change)
                     oracle = opened.description
-                    single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks, samples=1)
+                    single = SingleCalls(asker, config.oracle, config.llm.prices, tasks, samples=1)
                     for row, asking in own.items():
                         question = asking.question
 
@@ -256,9 +240,9 @@ class Asker:
 
                         await single.ask(asking.agent, question, note)
                         await anyio.lowlevel.checkpoint()
-            self.calls += sum(made[-1].statistics().calls.values())
+            self.calls += sum(asker.statistics().calls.values())
             for row, asking in own.items():
-                if (order := made[-1].orders.get(name_of_question(asking.question))) is not None:
+                if (order := asker.orders.get(name_of_question(asking.question))) is not None:
                     orders[row] = order
         kept = np.array(sorted(found), dtype=np.int64)
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))

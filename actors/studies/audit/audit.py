@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import anyio
@@ -25,7 +24,7 @@ from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
-from actors.studies.audit.asking import AGAIN, EXCHANGED, RULED, Answers, Asker, Way, seed_of_way, ways_of
+from actors.studies.audit.asking import AGAIN, EXCHANGED, MODEL, RULED, Answers, Asker, Way, seed_of_way, ways_of
 from actors.studies.audit.carried import Carrying
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
@@ -60,8 +59,7 @@ from prism.audit import (
 )
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.columns import Floats, Ints
-from prism.config import Config
-from prism.domain import Domain, HasFutures
+from prism.domain import HasFutures
 from prism.errors import ConfigError, InputError, OracleUnavailableError, together
 from prism.text_files import decode_text, read_table
 
@@ -212,7 +210,11 @@ class Auditing:
             raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = [compared.shift(way, answers[way.name], seed) for way in self.ways]
-        self._notes += _gaps([*answers.values(), exchanged, ruled])
+        gaps = Counter[str]()
+        for each in (*answers.values(), exchanged, ruled):
+            gaps.update(each.missing)
+        for reason, count in sorted(gaps.items()):
+            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
         self._notes += [
             f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
             for way in self.ways
@@ -267,27 +269,19 @@ class Auditing:
         calls = 0
         for cell in dict.fromkeys(study.sample[row].cell for row in rows):
             config = asker.config(cell, "informed")
-            domain = build_domain(config).domain
-            oracles: list[Any] = []
-
-            def make(
-                model: Any, config: Config = config, domain: Domain = domain, oracles: list[Any] = oracles
-            ) -> InformantOracle:
-                informed = InformantOracle(model, config.llm.seed)
-                oracles.extend((domain.oracle(model), informed))
-                return informed
-
-            maker: Any = SimpleNamespace(oracle=make)
             with ungrouped():
-                async with open_oracle(config, maker, None) as opened, anyio.create_task_group() as tasks:
-                    single = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
+                async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
+                    model: Any = opened.oracle
+                    oracle: Any = build_domain(config).domain.oracle(model)
+                    informed = InformantOracle(model, config.llm.seed)
+                    single = SingleCalls(informed, config.oracle, config.llm.prices, tasks)
                     for place, row in enumerate([rows[0], *rows]):
                         asking = study.askings[row]
                         if asking.cell != cell:
                             continue
                         question, agent = asking.question, asking.agent
                         states = [type(agent.state)(option) for option in question.options]
-                        prompt = oracles[0].prompt(agent, agent.state, question.trigger, states, question.context)
+                        prompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)
                         informant = Informant(prompt=prompt, is_plain=not place)
 
                         def note(
@@ -303,7 +297,7 @@ class Auditing:
                         asked: Any = informant
                         put = Question(asked.tick, asked.agent_id, "study", Text.TEXT, (Text.TEXT,), place)
                         await single.ask(asked, put, note)
-            calls += sum(oracles[-1].statistics().calls.values())
+            calls += sum(informed.statistics().calls.values())
         words = [self._options.about]
         if self._experiment is not None:
             plan = self._experiment.plan.experiment
@@ -543,8 +537,9 @@ def _deciders(study: Study, recorded: Recorded, plain: Mapping[str, float]) -> I
     if all(each.embedded is not None for each in study.askings):
         tables["embedded"] = [each.embedded or () for each in study.askings]
     if plain:
+        weights = [[plain.get(option, 0.0) for option in each.question.options] for each in study.askings]
         tables["plain question"] = [
-            _normed([plain.get(option, 0.0) for option in each.question.options]) for each in study.askings
+            [one / sum(each) for one in each] if sum(each) else [1.0 / len(each)] * len(each) for each in weights
         ]
     for name, table in tables.items():
         shares = dict.fromkeys(recorded.options, 0.0)
@@ -553,20 +548,6 @@ def _deciders(study: Study, recorded: Recorded, plain: Mapping[str, float]) -> I
                 shares[option] += share / len(table)
         agreement = float(np.mean([line[place] for line, place in zip(table, taken, strict=True)]))
         yield Decider(decider=name, agreement=agreement, shares=shares)
-
-
-def _normed(weights: Sequence[float]) -> list[float]:
-    total = sum(weights)
-    return [each / total for each in weights] if total else [1.0 / len(weights)] * len(weights)
-
-
-def _gaps(answers: Sequence[Answers]) -> Iterator[str]:
-    missing: dict[str, int] = {}
-    for each in answers:
-        for reason, count in each.missing.items():
-            missing[reason] = missing.get(reason, 0) + count
-    for reason, count in sorted(missing.items()):
-        yield f"{count:,} askings have no answer: {reason}; they are left out"
 
 
 class _RealChoice(NamedTuple):

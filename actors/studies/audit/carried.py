@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from actors.explain.futures import Change, Departed, RunParts, Track, seed_of_draws
 from actors.runs.replay import Part, run_parts
 from actors.runtime.simulation import Simulation
-from actors.studies.audit.questions import Cell, Features, Runs, Study
+from actors.studies.audit.questions import Features, Runs, Study
 from actors.studies.causes.track import track_of
 from actors.studies.causes.undone import Processes
 from actors.studies.experiments.run_measures import measured
@@ -145,10 +145,6 @@ class Outcomes:
         return found
 
 
-def _opened(cells: Sequence[Cell], words: Sequence[str], measures: Mapping[str, str]) -> Outcomes:
-    return Outcomes(Runs(cells, words), measures)
-
-
 class Carrying(NamedTuple):
     """Claims of a study that are carried to its outcome under shifted choices.
 
@@ -262,8 +258,8 @@ class Carrying(NamedTuple):
         if self.jobs == 1:
             values = await Outcomes(self.study, self.measures).each(every, note)
         else:
-            opened = partial(_opened, self.study.cells, self.study.words, self.measures)
-            with Processes(self.jobs, opened) as place:
+            own = Runs(self.study.cells, self.study.words)  # without runs that are open here
+            with Processes(self.jobs, partial(Outcomes, own, self.measures)) as place:
                 values = await place.done(Outcomes.each, every, lambda each: each.cell, note)
         found: list[dict[str, Any]] = [{} for _ in futures]
         for (number, name, _), value in zip(named, values, strict=True):
