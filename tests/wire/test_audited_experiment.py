@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.command import Prism
@@ -26,6 +27,7 @@ EXPERIMENT = {
 }
 
 
+@pytest.mark.slow
 def test_the_audit_says_how_many_cells_it_asked_about_and_gives_a_verdict_on_each_hypothesis(command: Prism) -> None:
     with ModelServer(ServerSettings(reply=planted("persona"))) as server:
         base = settings(

@@ -73,6 +73,7 @@ def test_a_plan_that_asks_no_model_has_none_to_exchange(command: Prism, model: s
     assert (ended.code, "the plan asks no model" in ended.err) == (3, True)
 
 
+@pytest.mark.slow
 def test_a_sealed_experiment_is_confirmed_on_a_model_of_another_server(command: Prism) -> None:
     answers = (planted("sound"), planted("seldom"))
     first, second = (
