@@ -13,6 +13,7 @@ import click
 
 from actors.cli.app import cli
 from actors.core.errors import RunDirectoryError
+from actors.logs.output import output
 from tests.docs.pages import PAGES, anchors, blocks, code, links, name, read
 from tests.paths import ROOT
 
@@ -118,3 +119,4 @@ def test_every_prism_command_is_understood() -> None:
             assert command is not None, line
             with suppress(RunDirectoryError):  # the run of an example is not here
                 command.make_context(words[0], words[1:]).close()
+            output.reset()  # options such as --quiet have been taken

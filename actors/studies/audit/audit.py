@@ -210,28 +210,14 @@ class Auditing:
             raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = [compared.shift(way, answers[way.name], seed) for way in self.ways]
-        gaps = Counter[str]()
-        for each in (*answers.values(), exchanged, ruled):
-            gaps.update(each.missing)
-        for reason, count in sorted(gaps.items()):
-            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
-        self._notes += [
-            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
-            for way in self.ways
-            if not way.is_random and compared.is_mixed(answers[way.name])
-        ]
+        self._note_limits(compared, answers, [exchanged, ruled])
         model = fitted(recorded)
         moved = [
             (way.what, compared.differences(answers[way.name]))
             for way in self.ways
             if way.name != AGAIN and len(answers[way.name].rows) >= FEWEST
         ]
-        claims, measures = self.claims() if options.draws else ([], {})
-        values = {} if self._experiment is None else self._experiment.values
-        carrying = Carrying(
-            study, claims, measures, self.replicates(), values, options.draws, options.jobs, on_progress
-        )
-        claims, futures = await carrying.carried(recorded, model, moved, plain, seed)
+        claims, futures = await self._carrying(on_progress).carried(recorded, model, moved, plain, seed)
         found = Audit(
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
@@ -256,6 +242,24 @@ class Auditing:
         )
         found = judged(found)
         return replace(found, paragraph=paragraph_of(found))
+
+    def _note_limits(self, compared: _Compared, answers: Mapping[str, Answers], others: Sequence[Answers]) -> None:
+        gaps = Counter[str]()
+        for each in (*answers.values(), *others):
+            gaps.update(each.missing)
+        for reason, count in sorted(gaps.items()):
+            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
+        self._notes += [
+            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
+            for way in self.ways
+            if not way.is_random and compared.is_mixed(answers[way.name])
+        ]
+
+    def _carrying(self, on_progress: OnProgress) -> Carrying:
+        draws, jobs = self._options.draws, self._options.jobs
+        claims, measures = self.claims() if draws else ([], {})
+        values = {} if self._experiment is None else self._experiment.values
+        return Carrying(self.study, claims, measures, self.replicates(), values, draws, jobs, on_progress)
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
         """Ask what is being studied, and the plain question; return the shares by it, and the calls."""
