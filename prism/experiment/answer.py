@@ -58,10 +58,24 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
     hypothesis = each.hypothesis
     finding: Finding = "yes" if each.supported else "no" if each.refuted else "undecided"
     fact = _contrast(words, first, second, is_matched=hypothesis.test not in UNPAIRED)
-    seeds = min(len(first.values), len(second.values))
-    chance = _doubt(each, words) if finding == "undecided" else ""
-    said = f"{_opening(each, finding, words)} {fact}{chance} ({_p(each)}{_few(seeds)})."
-    sentences = [said, *_untestable(each, seeds, alpha), *crossings(words, first, second)]
+    seeds, margin = min(len(first.values), len(second.values)), hypothesis.margin
+    chance = ""
+    if finding == "undecided" and not each.basis.untested:
+        within = None if margin is None else words.amount(margin)
+        chance = ", which " + ("chance alone may have made" if within is None else f"may lie within {within} or beyond")
+    # The corrected p value: of the hypothesis, or of its opposite where that is supported.
+    value = each.p_holm
+    if each.refuted and each.p_opposite is not None:
+        value = min(1.0, each.among * each.p_opposite)
+    p = "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+    p += f", corrected for {each.among:,} hypotheses" if each.among > 1 else ""
+    sentences = [f"{_opening(each, finding, words)} {fact}{chance} ({p}{_few(seeds)})."]
+    least = smallest_p(hypothesis, seeds)
+    if not each.supported and least > alpha:
+        raw = f", before the correction for {each.among:,} hypotheses" if each.among > 1 else ""
+        never = f"the smallest p value of this test is {figure(least, 2)}{raw}."
+        sentences.append(f"{seeds:,} seeds can never decide it: {never}")
+    sentences += crossings(words, first, second)
     return Answer(hypothesis=hypothesis.with_test, finding=finding, text=" ".join(sentences))
 
 
@@ -82,7 +96,7 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
         listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]]) if amounts[1:] else amounts[0]
         fact = f"Over {_seeds(seeds)} {words.subject} {words.verb} {_average(seeds)}{between}{listed}"
         rest = []
-    caution = _ONE_SEED if seeds == 1 else f"not tested{_few(seeds)}"
+    caution = "one seed says nothing about chance" if seeds == 1 else f"not tested{_few(seeds)}"
     return Answer(finding="described", text=" ".join([f"{fact} ({caution}).", *rest]))
 
 
@@ -122,13 +136,19 @@ def _crossed_cascades(
         middle, other = fmean(ours), fmean(theirs)
         noun = "post" if figure(middle) == "1" else "posts"
         yield f"But most cascades were {word}: a median of {figure(middle)} {noun} against {figure(other)}."
-    elif (found := _crossed_share(first, second, direction)) is not None:
-        least, share, other = found
+    else:
+        # The size of which the shares of cascades at least as large differ most the other way.
+        least, share, other, most = 0, 0.0, 0.0, NOTABLE
+        for size in sorted({size for sizes in (*first, *second) for size in sizes if size > 1}):
+            ours, theirs = [[share_of_at_least(each, size) for each in sizes] for sizes in (first, second)]
+            apart = fmean(ours) - fmean(theirs)
+            if apart * direction < 0 and abs(apart) >= most and _agree(ours, theirs, apart):
+                most, least, share, other = abs(apart), size, fmean(ours), fmean(theirs)
         if least == 2:
             fewer = "more" if direction > 0 else "fewer"
             alone = f"{figure(100 * (1 - share), 2)}% against {figure(100 * (1 - other), 2)}%"
             yield f"But {fewer} posts stayed without a reply or reshare: {alone}."
-        else:
+        elif least:
             more = "fewer" if direction > 0 else "more"
             shares = f"{figure(100 * share, 2)}% against {figure(100 * other, 2)}%"
             yield f"But {more} cascades had at least {least:,} posts: {shares}."
@@ -137,20 +157,6 @@ def _crossed_cascades(
     is_notable = abs(apart) > NOTABLE_SIZE * max(fmean(ours), fmean(theirs))
     if not is_largest and apart * direction < 0 and is_notable and _agree(ours, theirs, apart):
         yield f"But the largest cascade was {word}: {figure(fmean(ours))} posts against {figure(fmean(theirs))}."
-
-
-def _crossed_share(
-    first: Sequence[Sizes], second: Sequence[Sizes], direction: float
-) -> tuple[int, float, float] | None:
-    """Return the size, and the shares of cascades of at least that size, that differ most the other way."""
-    found: tuple[int, float, float] | None = None
-    most = NOTABLE
-    for least in sorted({size for sizes in (*first, *second) for size in sizes if size > 1}):
-        ours, theirs = ([share_of_at_least(each, least) for each in sizes] for sizes in (first, second))
-        apart = fmean(ours) - fmean(theirs)
-        if apart * direction < 0 and abs(apart) >= most and _agree(ours, theirs, apart):
-            most, found = abs(apart), (least, fmean(ours), fmean(theirs))
-    return found
 
 
 def _agree(ours: Sequence[float], theirs: Sequence[float], direction: float) -> bool:
@@ -169,30 +175,16 @@ def _median(sizes: Sizes) -> float:
     return 0.0
 
 
-_UNDECIDED = "Undecided."
-_ONE_SEED = "one seed says nothing about chance"
-
-
 def _opening(each: Comparison, finding: Finding, words: MeasureWords) -> str:
     hypothesis = each.hypothesis
     if finding == "undecided":
-        return f"Not tested: {each.basis.untested}." if each.basis.untested else _UNDECIDED
+        return f"Not tested: {each.basis.untested}." if each.basis.untested else "Undecided."
     if hypothesis.margin is not None:
         within = words.amount(hypothesis.margin)
         return f"Yes, equal within {within}." if finding == "yes" else f"No, further apart than {within}."
     if finding == "no":
         return "No, the opposite."
     return "Yes, they differ." if hypothesis.alternative == "two-sided" else "Yes."
-
-
-def _doubt(each: Comparison, words: MeasureWords) -> str:
-    """Return what is undecided about a difference; empty where there was nothing to test."""
-    if each.basis.untested:
-        return ""
-    margin = each.hypothesis.margin
-    if margin is None:
-        return ", which chance alone may have made"
-    return f", which may lie within {words.amount(margin)} or beyond"
 
 
 def _contrast(words: MeasureWords, first: Side, second: Side, *, is_matched: bool) -> str:
@@ -215,20 +207,3 @@ def _average(seeds: int) -> str:
 
 def _few(seeds: int) -> str:
     return f"; {seeds:,} seeds are few" if seeds < FEW_SEEDS else ""
-
-
-def _p(each: Comparison) -> str:
-    """Return the corrected p value in words: of the hypothesis, or of its opposite where that is supported."""
-    value = each.p_holm
-    if each.refuted and each.p_opposite is not None:
-        value = min(1.0, each.among * each.p_opposite)
-    p = "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
-    return f"{p}, corrected for {each.among:,} hypotheses" if each.among > 1 else p
-
-
-def _untestable(each: Comparison, seeds: int, alpha: float) -> Iterator[str]:
-    """Yield a sentence if there are too few seeds for any decision."""
-    least = smallest_p(each.hypothesis, seeds)
-    if not each.supported and least > alpha:
-        raw = f", before the correction for {each.among:,} hypotheses" if each.among > 1 else ""
-        yield f"{seeds:,} seeds can never decide it: the smallest p value of this test is {figure(least, 2)}{raw}."

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
 
 from prism.config.config import settings
 from prism.config.load import given_setting
@@ -246,25 +245,19 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     width, found = len(str(len(rows))), list[Condition]()
     lines: dict[str, int] = {}
     for number, (line, row) in enumerate(rows, start=1):
-        each = replace(_condition(header, row, f"c{number:0{width}d}", source, line), header=top)
-        if each.name in lines:
-            problem = f"the name {each.name} stands in line {lines[each.name]}, too"
-            raise ConfigError(source, problem, key=NAME, line=line)
-        lines[each.name] = line
-        found.append(each)
+        name, values = f"c{number:0{width}d}", {}
+        for column, cell in zip(header, row, strict=True):
+            if not cell:
+                raise ConfigError(source, "is empty: expected a value in every row", key=column, line=line)
+            if column == NAME:
+                name = cell
+                continue
+            try:
+                values[column] = given_setting(cell, source, column)
+            except ConfigError as error:
+                raise ConfigError(source, error.problem, key=column, line=line) from None
+        if name in lines:
+            raise ConfigError(source, f"the name {name} stands in line {lines[name]}, too", key=NAME, line=line)
+        lines[name] = line
+        found.append(Condition(name=name, settings=values, factors=values, line=line, header=top))
     return tuple(found)
-
-
-def _condition(header: Sequence[str], row: Sequence[str], number: str, source: str, line: int) -> Condition:
-    name, values = number, {}
-    for column, text in zip(header, row, strict=True):
-        if not text:
-            raise ConfigError(source, "is empty: expected a value in every row", key=column, line=line)
-        if column == NAME:
-            name = text
-            continue
-        try:
-            values[column] = given_setting(text, source, column)
-        except ConfigError as error:
-            raise ConfigError(source, error.problem, key=column, line=line) from None
-    return Condition(name=name, settings=values, factors=values, line=line)

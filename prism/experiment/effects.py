@@ -61,20 +61,14 @@ def effects_on(measure: str, design: Design, conditions: Sequence[Condition], ta
         return Effects(effects=_of_levels(measure, design, conditions, table))
     if design.kind in ("latin_hypercube", "table"):
         return _slopes(measure, design, conditions, table)
-    noise = _noise_share(table)
+    # The share of the variance between the means of conditions that is due to chance, from 0 to 1.
+    (rows, seeds), means, noise = table.shape, table.mean(axis=1), 0.0
+    if spread(means) > 0.0:
+        residual = table - means[:, None] - table.mean(axis=0) + table.mean()
+        rest = float((residual**2).sum()) / ((rows - 1) * (seeds - 1))
+        noise = min(1.0, rest / seeds / spread(means) ** 2)
     note = f"{measure}: {noise:.0%} of the variance between points is chance, which hides effects: take more seeds"
-    return Effects(effects=_indices(measure, design, table.mean(axis=1)), note="" if noise < NOISE_NOTED else note)
-
-
-def _noise_share(table: Array) -> float:
-    """Return the share of the variance between the means of conditions that is due to chance, from 0 to 1."""
-    (conditions, seeds), means = table.shape, table.mean(axis=1)
-    if spread(means) == 0.0:
-        return 0.0
-    residual = table - means[:, None] - table.mean(axis=0) + table.mean()
-    rest = float((residual**2).sum()) / ((conditions - 1) * (seeds - 1))
-    share: float = rest / seeds / spread(means) ** 2
-    return min(1.0, share)
+    return Effects(effects=_indices(measure, design, means), note="" if noise < NOISE_NOTED else note)
 
 
 def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> list[Effect]:
@@ -89,17 +83,8 @@ def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], ta
         against = next(iter(levels.values())) if is_base else np.mean([*levels.values()], axis=0)
         for level, values in list(levels.items())[1 if is_base else 0 :]:
             over = described(list(without_rounding(values - against, of=table)))
-            found.append(
-                Effect(
-                    measure=measure,
-                    factor=factor,
-                    kind="level",
-                    level=level,
-                    value=over.mean,
-                    low=over.low,
-                    high=over.high,
-                )
-            )
+            ends = {"low": over.low, "high": over.high}
+            found.append(Effect(measure=measure, factor=factor, kind="level", level=level, value=over.mean, **ends))
     return found
 
 
@@ -111,7 +96,10 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
         return Effects(note=f"{measure}: no slopes, because {texts} is no number")
     if len(conditions) < 2 * len(names) + 2:
         return Effects(note=f"{measure}: no slopes: {len(names)} factors need {2 * len(names) + 2} conditions or more")
-    inputs = np.array([[_scaled(design, name, each.factors[name]) for name in names] for each in conditions])
+    inputs = np.array([[each.factors[name] for name in names] for each in conditions], dtype=np.float64)
+    for place, name in enumerate(names):
+        if isinstance(factor := design.factors.get(name), Range) and factor.scale == "log":
+            inputs[:, place] = np.log(inputs[:, place])
     means = table.mean(axis=1)
     if spread(means) == 0.0 or any(spread(column) == 0.0 for column in inputs.T):
         return Effects(note=f"{measure}: no slopes: a factor or all means are equal")
@@ -130,22 +118,10 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
         return Effects(note=f"{measure}: no slopes: that of a factor hangs on the condition {name} alone")
     ends = fitted.conf_int()
     found = [
-        Effect(
-            measure=measure,
-            factor=name,
-            kind="slope",
-            value=float(fitted.params[place]),
-            low=float(ends[place][0]),
-            high=float(ends[place][1]),
-        )
-        for place, name in enumerate(names, start=1)
+        Effect(measure=measure, factor=name, kind="slope", value=float(value), low=float(low), high=float(high))
+        for name, value, (low, high) in zip(names, fitted.params[1:], ends[1:], strict=True)
     ]
     return Effects(effects=found, note=f"{measure}: straight lines explain {fitted.rsquared:.0%} of the variance")
-
-
-def _scaled(design: Design, name: str, value: float) -> float:
-    factor = design.factors.get(name)
-    return float(np.log(value)) if isinstance(factor, Range) and factor.scale == "log" else float(value)
 
 
 def _indices(measure: str, design: Design, means: Array) -> list[Effect]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -28,8 +28,6 @@ SEEDS_MIN = 2
 CELLS_MAX = 200_000
 
 ReadTable = Callable[[str], tuple[str, str]]
-
-
 EVERYWHERE = frozenset({"0.0.0.0", "::", "[::]", "*"})  # noqa: S104  # they are refused
 
 
@@ -156,14 +154,11 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
     """Refuse contradictions between keys."""
     names = [condition.name for condition in conditions]
     if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
-        raise SettingError(
-            "seeds", f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}", keys=["seeds"]
-        )
-    cells = len(conditions) * len(seeds)
-    if cells > CELLS_MAX:
-        problem = (
-            f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {len(conditions):,} conditions, {len(seeds):,} seeds"
-        )
+        problem = f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}"
+        raise SettingError("seeds", problem, keys=["seeds"])
+    if (cells := len(conditions) * len(seeds)) > CELLS_MAX:
+        product = f"{len(conditions):,} conditions, {len(seeds):,} seeds"
+        problem = f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {product}"
         raise SettingError("seeds", problem, keys=["seeds"])
     if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
         raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
@@ -177,15 +172,12 @@ def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...
         check_known(hypothesis.measure, list(file.measures), "measures", f"hypotheses[{place}].measure")
         check_hypothesis(hypothesis, names, f"hypotheses[{place}]")
     for place, threshold in enumerate(file.thresholds):
-        _check_threshold(threshold, file.measures, names, f"thresholds[{place}]")
-
-
-def _check_threshold(threshold: Threshold, measures: Mapping[str, str], names: list[str], key: str) -> None:
-    check_known(threshold.measure, list(measures), "measures", f"{key}.measure")
-    if threshold.condition is not None:
-        check_known(threshold.condition, names, "conditions", f"{key}.condition")
-    if threshold.least is None and threshold.most is None:
-        raise SettingError("thresholds", "expected least, most or both", keys=[key])
-    if threshold.least is not None and threshold.most is not None and threshold.least > threshold.most:
-        problem = f"expected least <= most, got {threshold.least:g} and {threshold.most:g}: no mean can meet both"
-        raise SettingError("thresholds", problem, keys=[f"{key}.least"])
+        key, least, most = f"thresholds[{place}]", threshold.least, threshold.most
+        check_known(threshold.measure, list(file.measures), "measures", f"{key}.measure")
+        if threshold.condition is not None:
+            check_known(threshold.condition, names, "conditions", f"{key}.condition")
+        if least is None and most is None:
+            raise SettingError("thresholds", "expected least, most or both", keys=[key])
+        if least is not None and most is not None and least > most:
+            problem = f"expected least <= most, got {least:g} and {most:g}: no mean can meet both"
+            raise SettingError("thresholds", problem, keys=[f"{key}.least"])

@@ -61,24 +61,24 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def read_predictions(text: str, source: str, experiment: Experiment) -> Predictions:
     """Return the predictions of an experiment that a YAML text describes."""
-    return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
-
-
-def _checked(found: Predictions, experiment: Experiment) -> Predictions:
     conditions = [each.name for each in experiment.conditions]
-    found = replace(found, reference=found.reference or conditions[0])
-    check_known(found.reference, conditions, "conditions", "reference")
-    for place, each in enumerate(found.predictions):
-        key = f"predictions[{place}]"
-        check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
-        if (each.condition is None) == (each.contrast is None):
-            raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
-        check_contrast(each.names, conditions, f"{key}.{'condition' if each.condition else 'contrast'}")
-        if not (math.isfinite(each.mean) and math.isfinite(each.sd) and each.sd > 0.0):
-            raise SettingError("predictions", "expected a finite mean, and a finite sd above 0", keys=[key])
-        if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
-            raise SettingError("predictions", f"{each} is predicted twice", keys=[f"predictions[{place}]"])
-    return found
+
+    def checked(found: Predictions) -> Predictions:
+        found = replace(found, reference=found.reference or conditions[0])
+        check_known(found.reference, conditions, "conditions", "reference")
+        for place, each in enumerate(found.predictions):
+            key = f"predictions[{place}]"
+            check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
+            if (each.condition is None) == (each.contrast is None):
+                raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
+            check_contrast(each.names, conditions, f"{key}.{'condition' if each.condition else 'contrast'}")
+            if not (math.isfinite(each.mean) and math.isfinite(each.sd) and each.sd > 0.0):
+                raise SettingError("predictions", "expected a finite mean, and a finite sd above 0", keys=[key])
+            if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
+                raise SettingError("predictions", f"{each} is predicted twice", keys=[key])
+        return found
+
+    return read_as(text, source, Predictions, checked)[0]
 
 
 class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):

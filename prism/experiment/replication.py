@@ -168,7 +168,14 @@ def compare(name: str, asked: Published, values: Sequence[float], computed: Comp
         why = "" if is_hit else "neither sign found" if low <= 0.0 <= high else "the opposite sign"
         published = f"{asked.direction} than 0"
     else:
-        (first, last), error = _published(asked, computed)
+        # The ends between which the published number lies, and its standard error; None if it has none.
+        (first, last), error = asked.range or (math.nan, math.nan), asked.se
+        if computed is not None:
+            first, last, error = computed[0], *computed
+        elif asked.value is not None:
+            first = last = asked.value
+        if asked.interval is not None:
+            error = (asked.interval[1] - asked.interval[0]) / (2 * NORMAL_95)
         theirs = sd**2 / asked.worlds if error is None else error**2
         low, high = _ends(mean, ours + theirs, ours + theirs if error is None else ours, count)
         why = "too high" if low > last else "too low" if high < first else ""
@@ -185,17 +192,6 @@ def compare(name: str, asked: Published, values: Sequence[float], computed: Comp
         fitted=asked.fitted,
         source=asked.source,
     )
-
-
-def _published(asked: Published, computed: Computed | None) -> tuple[tuple[float, float], float | None]:
-    """Return the ends between which a published number lies, and its standard error; None if it has none."""
-    if computed is not None:
-        return (computed[0], computed[0]), computed[1]
-    value = asked.value
-    ends = (value, value) if value is not None else asked.range or (math.nan, math.nan)
-    if asked.interval is not None:
-        return ends, (asked.interval[1] - asked.interval[0]) / (2 * NORMAL_95)
-    return ends, asked.se
 
 
 def _ends(mean: float, variance: float, of_runs: float, count: int) -> tuple[float, float]:
