@@ -23,17 +23,17 @@ import numpy as np
 
 from prism.columns import Floats, Ints
 from prism.experiment import Design, Hypothesis, compared, described, effects_on
-from prism.experiment.design import Range
-from prism.experiment.sampling import sampled_conditions, unit_points
+from prism.experiment.design import Range, sampled_conditions, unit_points
 from prism.scorecard import Feed, Matching, Shapes, social_facts
-from prism.scorecard.concentration import month_interval, top_share
 from prism.scorecard.facts import interval_of_runs
 from prism.scorecard.matched import Comparison, distance, weighted_median
 from prism.scorecard.social import (
     LARGE_PER,
     LARGE_POSTS,
     correlation_interval,
+    month_interval,
     rank_correlation,
+    top_share,
 )
 from prism.sharing.audit import mean_with_interval
 from prism.survey.outcome import mcnemar

@@ -1,4 +1,4 @@
-"""The statistics of a distribution by name, such as `median` or `q90`, and shares of cascades by their sizes."""
+"""The statistics of a distribution by name, such as `median` or `q90`; shares of cascades; distances."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 STATISTICS: Final[Mapping[str, str]] = {
     "mean": "the mean",
@@ -109,3 +110,33 @@ def student(freedom: float) -> float:
     density = np.cos(angles) ** (limited - 1.0)
     reached = np.cumsum(density[1:] + density[:-1])
     return math.sqrt(limited) * math.tan(float(np.interp(0.95, reached / reached[-1], angles[1:])))
+
+
+def moved_interval(resampled: NDArray[np.float64], found: float, widening: float = 1.0) -> tuple[float, float]:
+    """Return the ends of the 95% interval of a distance from 0 to 1: the percentiles, moved by the bootstrap's bias.
+
+    The distance of two samples is above 0 even if nothing differs, and that of two resamples is larger still.
+
+    Args:
+        resampled: the distance in each resample; found: that of the samples themselves, which the interval holds.
+        widening: the factor by which both ends are moved away from the distance.
+    """
+    mean = float(resampled.mean())
+    low, high = (found + widening * (float(end) - mean) for end in np.quantile(resampled, [0.025, 0.975]))
+    return max(0.0, min(low, found)), min(1.0, max(high, found))
+
+
+def jensen_shannon_rows(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the divergence of each pair of rows in bits; each row is of weights, with a positive sum.
+
+    It is the Jensen-Shannon divergence, from 0 (the same shares of every option) to 1 (no option in common).
+    Source: Lin, "Divergence measures based on the Shannon entropy" (1991).
+    """
+    p, q = (side / side.sum(axis=1, keepdims=True) for side in (first, second))
+    mean = (p + q) / 2.0
+    total = np.zeros(len(p))
+    for side in (p, q):
+        ratio = np.divide(side, mean, out=np.ones_like(side), where=side > 0.0)
+        total += (side * np.log2(ratio)).sum(axis=1)
+    clipped: NDArray[np.float64] = np.clip(total / 2.0, 0.0, 1.0)
+    return clipped

@@ -15,7 +15,6 @@ from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Column, Columns, Floats, Ints
 from prism.config.interventions import InterventionConfig
-from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
 from prism.events import Happened
 from prism.expressions import Field
@@ -119,6 +118,21 @@ class World(Protocol):
 
     def restore(self, columns: Columns) -> None:
         """Take over the state that these columns hold. Called once, on a new world, before its first tick."""
+
+
+class Reference(NamedTuple):
+    """The embedded view of a question that an oracle answers.
+
+    Args:
+        relevance: of the post, or whatever the choice is about, to the agent: 0 to 1; None if there is none.
+        probabilities: of the options, in their order, by the embedded choice; None if it has none.
+    """
+
+    relevance: float | None = None
+    probabilities: Sequence[float] | None = None
+
+
+NO_REFERENCE: Final = Reference()
 
 
 class Domain(Protocol):

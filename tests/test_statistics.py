@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.distribution import effective_number, share_of_at_least, size_totals, spread_out, statistic, student
-from prism.divergence import jensen_shannon_rows
+from prism.distribution import (
+    effective_number,
+    jensen_shannon_rows,
+    share_of_at_least,
+    size_totals,
+    spread_out,
+    statistic,
+    student,
+)
 from prism.latencies import Latencies
 from prism.quarter import Period, Quarter
 from prism.wording import clauses, counted

@@ -62,7 +62,7 @@ DOORS = {
     "actors/studies/experiments/node.py": "new files in a new directory",
     "prism/kernels.py": "a cache that is looked at before it is used",
     "prism/machine_code.py": "a cache that is looked at before it is used",
-    "prism/llm/tape_file.py": "SQLite; its callers look for links first",
+    "prism/llm/tape.py": "SQLite; its callers look for links first",
 }
 """The modules that open files for writing, and why they may."""
 

@@ -34,7 +34,7 @@ from prism.economy.nation import Proposed
 from prism.economy.oracle import EconomyOracle
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMClient, LLMFailureException, Tape
-from prism.llm.tape_file import FORMAT
+from prism.llm.tape import FORMAT
 from prism.statechart import Answer
 
 PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama", "rich", "structlog", "xxhash")

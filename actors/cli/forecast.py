@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.display.words import amount_of, duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from prism.config import Config
-from prism.sharing.settings import calls_a_judgement
+from prism.sharing.table import calls_a_judgement
 from prism.wording import counted
 
 

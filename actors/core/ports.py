@@ -15,7 +15,7 @@ from actors.core.messages import Decided
 from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
 from prism.measure import Measure
-from prism.sharing.records import Judged
+from prism.sharing.archetype import Judged
 from prism.tables import Shape
 
 

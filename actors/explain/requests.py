@@ -25,8 +25,7 @@ from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
 from prism.llm.model_client import messages_of
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
-from prism.llm.tape import TapeMissError
-from prism.llm.tape_file import TapeError
+from prism.llm.tape import TapeError, TapeMissError
 
 SYSTEMONE = "systemone"
 

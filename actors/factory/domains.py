@@ -23,7 +23,7 @@ from prism.config.section import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields, said_by
 from prism.errors import PrismError
 from prism.no_effect import NoEffect, idle_interventions, unreached
-from prism.sharing.settings import archetypes_of, fields_of
+from prism.sharing.table import archetypes_of, fields_of
 from prism.show import Show
 from prism.social.people.population import ignore_step
 from prism.social.shard import check_shards

@@ -20,7 +20,7 @@ from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
 from prism.llm.backend import make_backend
 from prism.llm.gateway import GATEWAY
-from prism.llm.tape_file import TapeError, check_place
+from prism.llm.tape import TapeError, check_place
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)

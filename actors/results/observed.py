@@ -24,7 +24,7 @@ from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
 from prism.scorecard import Feed, Shapes, parse_cascades, shapes_in, shapes_of
-from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
+from prism.scorecard.trees import CASCADE_COLUMNS, columns_in
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.people.hours import parse_hours
 

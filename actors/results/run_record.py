@@ -32,7 +32,7 @@ from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
 from prism.scorecard import Feed
-from prism.sharing.records import Judged
+from prism.sharing.archetype import Judged
 from prism.social.people.population import ignore_step
 from prism.social.people.synthetic import SyntheticPeople
 from prism.statechart.outline import outline

@@ -35,7 +35,7 @@ from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
 from actors.store.recorded_ticks import RecordedTicks
 from prism.agents import Question
-from prism.sharing.records import Judged
+from prism.sharing.archetype import Judged
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash  # the type has no public name

@@ -42,7 +42,7 @@ from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
 from prism.sharing import Role
-from prism.sharing.settings import sharing_table
+from prism.sharing.table import sharing_table
 from prism.statechart import Oracle, Statechart
 
 log = structlog.get_logger(__name__)

@@ -29,7 +29,7 @@ from actors.store.messages import messages_where
 from actors.store.record import Record
 from prism.agents import Question, Source, Update
 from prism.llm.spending import Ledger
-from prism.sharing.records import Judged
+from prism.sharing.archetype import Judged
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"

@@ -39,8 +39,7 @@ from prism.rng import Draw, integers
 from prism.rows import part_of, unpacked
 from prism.scorecard import above_all, shapes_in
 from prism.sharing.audit import divergence_from
-from prism.sharing.settings import archetypes_of, fields_of
-from prism.sharing.table import words_of
+from prism.sharing.table import archetypes_of, fields_of, words_of
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind

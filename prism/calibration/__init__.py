@@ -1,8 +1,7 @@
 """Calibration: its file, the design, the comparison of runs with data, the posterior, and the tests of a fit."""
 
-from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Target, read_calibration
+from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Point, Target, point_at, read_calibration
 from prism.calibration.comparison import Observed, Real, parted, rows_in, table_of
-from prism.calibration.parameters import Point, point_at
 from prism.calibration.procedure import Result, calibrated, few_for_intervals, planned_runs, reasons, required_steps
 
 __all__ = [

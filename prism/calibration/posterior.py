@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import Parameters, snapped
+from prism.calibration.calibration_file import Parameters, snapped
 from prism.columns import Floats
 from prism.distribution import effective_number
 

@@ -9,7 +9,17 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from prism.calibration.calibration_file import DESIGN, Budget, Calibration, Target, split
+from prism.calibration.calibration_file import (
+    DESIGN,
+    Budget,
+    Calibration,
+    Point,
+    Target,
+    design_places,
+    point_at,
+    snapped,
+    split,
+)
 from prism.calibration.comparison import (
     Comparer,
     Observed,
@@ -18,12 +28,6 @@ from prism.calibration.comparison import (
     pairs_apart,
     pooled,
     root_mean_square,
-)
-from prism.calibration.parameters import (
-    Point,
-    design_places,
-    point_at,
-    snapped,
 )
 from prism.calibration.posterior import (
     CORRELATED,

@@ -11,11 +11,12 @@ from prism.experiment.answer import (
 from prism.experiment.design import SAMPLED, Condition, Design, Range, conditions_for, conditions_of
 from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
-from prism.experiment.hypothesis import UNPAIRED, Hypothesis
 from prism.experiment.hypothesis_tests import (
     P_WORDS,
+    UNPAIRED,
     Basis,
     Comparison,
+    Hypothesis,
     compared,
     corrected,
     holm,
@@ -24,6 +25,7 @@ from prism.experiment.hypothesis_tests import (
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.predictions import (
+    SHARES,
     Predictions,
     PredictionScores,
     ScoredPrediction,
@@ -40,7 +42,6 @@ from prism.experiment.replication import (
     pseudo_values,
     read_replication,
 )
-from prism.experiment.scoring import SHARES
 
 __all__ = [
     "FEW_SEEDS",

@@ -15,8 +15,7 @@ import msgspec
 
 from prism.answers import SIZE, MeasureWords, figure
 from prism.distribution import share_of_at_least
-from prism.experiment.hypothesis import UNPAIRED
-from prism.experiment.hypothesis_tests import Comparison
+from prism.experiment.hypothesis_tests import UNPAIRED, Comparison
 from prism.experiment.power import smallest_p
 
 FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few

@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prism.experiment.design import Condition, Design, Range, levels_of
+from prism.experiment.design import Condition, Design, Range, levels_of, morris_levels, problem_of, unit_points
 from prism.experiment.intervals import Array, described, spread, without_rounding
-from prism.experiment.sampling import morris_levels, problem_of, unit_points
 
 RESAMPLES = 500
 SEED = 20_080_607  # of the resamples, so that the same values give the same intervals

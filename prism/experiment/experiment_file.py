@@ -18,10 +18,10 @@ from prism.experiment.design import (
     check_design,
     check_known,
     conditions_of,
+    sampled_conditions,
     table_conditions,
 )
-from prism.experiment.hypothesis import Hypothesis, check_hypothesis
-from prism.experiment.sampling import sampled_conditions
+from prism.experiment.hypothesis_tests import Hypothesis, check_hypothesis
 
 SEED_KEY = "simulation.seed"
 SEEDS_MIN = 2

@@ -17,8 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prism.experiment.hypothesis import Hypothesis
-from prism.experiment.hypothesis_tests import p_value
+from prism.experiment.hypothesis_tests import Hypothesis, p_value
 
 POWER = 0.8
 EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0  # the ends of the range in which an effect is searched

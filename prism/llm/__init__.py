@@ -18,8 +18,7 @@ from prism.llm.port import (
     Message,
 )
 from prism.llm.spending import OUTCOMES, OracleStatistics
-from prism.llm.tape import Tape, TapedModel, TapeMissError
-from prism.llm.tape_file import TapeError
+from prism.llm.tape import Tape, TapedModel, TapeError, TapeMissError
 
 if TYPE_CHECKING:
     from prism.llm.ollama import OllamaChatClient

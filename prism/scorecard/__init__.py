@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from prism.scorecard.facts import Agreement, Fact, macro_facts
 from prism.scorecard.matched import Matching
-from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts
-from prism.scorecard.trees import Shapes, Tree, above_all, shapes_in, shapes_of, together
+from prism.scorecard.trees import Shapes, Tree, above_all, parse_cascades, shapes_in, shapes_of, together
 
 __all__ = [
     "Agreement",

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Floats
-from prism.distribution import NORMAL, effective_number, student
-from prism.divergence import moved_interval
+from prism.distribution import NORMAL, effective_number, moved_interval, student
 
 SIZE_TOLERANCE: Final = 0.1  # the largest difference of the logarithms of two sizes that count as equal
 NEIGHBOURS: Final = 10  # the fewest real cascades that a simulated one is compared with

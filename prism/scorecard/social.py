@@ -1,4 +1,12 @@
-"""The stylised facts of social feeds: cascades, their sizes, silence, concentration, and the hours of the day."""
+"""The stylised facts of social feeds: cascades, their sizes, silence, concentration, and the hours of the day.
+
+The concentration of posts on a few people is that of a month, and does not depend on the length of a run. In an hour
+nearly nobody posts twice: the tenth of all people who post most has every post, and the tenth of those who posted has
+little more than a tenth. What people do in a month follows from their rates, and the distribution of rates is found
+from the counts of the run: it is the mixture of Poisson laws under which these counts are likeliest.
+
+Source: Kiefer & Wolfowitz (1956) for the mixture; Dempster, Laird & Rubin (1977) for its steps.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +22,11 @@ from msgspec.structs import replace
 from prism.columns import Floats, Ints
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
-from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
 from prism.scorecard.facts import Agreement, Fact, agreement_of
 from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Matching
 from prism.scorecard.trees import Shapes, together
 from prism.social.people.hours import hour_at
+from prism.wording import counted
 
 SHAPE_LIMIT: Final = 0.25  # the largest distance of two distributions of shapes that counts as agreement
 CASCADES_MIN: Final = 30  # the fewest cascades of comparable sizes that are judged
@@ -56,6 +64,59 @@ _GOEL: Final = "Goel et al. 2016: virality is low whatever the size"
 _LARGE: Final = "Goel et al. 2016: one of 4,000 originals on Twitter reaches 100 and more"
 _TOO_YOUNG: Final = "no original is old enough"
 _ENGAGEMENT: Final = "order of magnitude of published engagement rates; not one study's figure"
+TOP_SHARE: Final = 0.1
+MONTH_DAYS: Final = 30.0
+RATES: Final = 80  # rates of the mixture, evenly spaced by their logarithms, and one of nearly none
+STEPS: Final = 1000
+LEAST_RATE: Final = 1e-9
+MONTH_RESAMPLES: Final = 100  # resamples behind an interval; each takes all steps
+
+
+def month_share(posts: Floats, days: float) -> float:
+    """Return the share of a month's posts by the tenth, of those who post in a month, with the highest rates.
+
+    Args:
+        posts: of each person in a run.
+        days: the length of the run.
+
+    Returns:
+        From 0 to 1; 0 if nobody has posted.
+    """
+    if not posts.any():
+        return 0.0
+    rates, weights = rates_of(posts)
+    posting = weights * -np.expm1(-rates * MONTH_DAYS / days)
+    made = weights * rates
+    left = np.clip(TOP_SHARE * posting.sum() - (np.cumsum(posting[::-1])[::-1] - posting), 0.0, posting)
+    share = np.divide(left, posting, out=np.zeros_like(left), where=posting > 0.0)
+    return float((share * made).sum() / made.sum())
+
+
+def month_interval(posts: Floats, days: float, random: np.random.Generator) -> tuple[float, float]:
+    """Return the 95% interval of `month_share` over resampled people. docs/realism.md has its coverage."""
+    resampled = [month_share(random.choice(posts, size=len(posts)), days) for _ in range(MONTH_RESAMPLES)]
+    low, high = np.percentile(resampled, INTERVAL)
+    return float(low), float(high)
+
+
+def rates_of(posts: Floats) -> tuple[Floats, Floats]:
+    """Return rates, lowest first, in posts during the run, and the share of the people who have each."""
+    counts, people = np.unique(posts, return_counts=True)
+    rates = np.concatenate(([LEAST_RATE], np.geomspace(0.01, max(2.0, 1.5 * counts[-1]), RATES)))
+    log_factorials = np.array([math.lgamma(each + 1.0) for each in counts])
+    likely = np.exp(counts[:, None] * np.log(rates) - rates - log_factorials[:, None])
+    weights = np.full(len(rates), 1.0 / len(rates))
+    for _ in range(STEPS):
+        parts = likely * weights
+        weights = (people / parts.sum(axis=1)) @ parts / people.sum()
+    return rates, weights
+
+
+def top_share(values: Floats, share: float) -> float:
+    """Return the part of the sum that the largest values have, so large a share of all; 0 if the sum is 0."""
+    count = max(1, round(len(values) * share))
+    total = values.sum()
+    return float(np.sort(values)[-count:].sum() / total) if total else 0.0
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,11 +140,18 @@ def social_facts(
     feeds: Sequence[Feed], cascades: Shapes | None = None, hours: Sequence[Sequence[float]] = (), seed: int = 0
 ) -> list[Fact]:
     """Return every fact that the figures at hand allow."""
-    random = np.random.default_rng(seed)
-    ours = _Cascades(feeds)
-    facts = [] if cascades is None else _cascade_facts(ours, cascades, _doubt(feeds), seed)
+    random, ours, facts = np.random.default_rng(seed), _Cascades(feeds), list[Fact]()
+    if cascades is not None:
+        people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
+        doubt = f"{counted(runs, 'run')} of {people:,} people; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
+        facts = _cascade_facts(ours, cascades, "" if people >= PEOPLE_MIN and runs >= SEEDS_MIN else doubt, seed)
     facts += [_single_posts(ours, sum(feed.left_out for feed in feeds)), _large_cascades(ours)]
-    facts.append(_engagement([feed.engagement_per_post_seen for feed in feeds]))
+    engagement = Fact(name="engagement per post seen", limit=f"<= {ENGAGEMENT_MOST}", source=_ENGAGEMENT)
+    if known := [each.engagement_per_post_seen for each in feeds if each.engagement_per_post_seen is not None]:
+        value = sum(known) / len(known)
+        facts.append(replace(engagement, simulated=value, agreement=agreement_of(value <= ENGAGEMENT_MOST)))
+    else:
+        facts.append(replace(engagement, note="no summary says how many posts were seen"))
     facts.append(_concentration(feeds, random))
     if hours:
         facts.append(_hours(feeds, np.array(hours, dtype=np.float64), random))
@@ -125,14 +193,6 @@ class _Cascades:
         low, high = (float(1.0 / (1.0 + np.exp(-end))) for end in (found - reach, found + reach))
         share = float(is_counted.mean())  # the added halves may move a narrow interval away from it
         return min(low, share), max(high, share)
-
-
-def _doubt(feeds: Sequence[Feed]) -> str:
-    people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
-    if people >= PEOPLE_MIN and runs >= SEEDS_MIN:
-        return ""
-    of = f"{runs} run{'' if runs == 1 else 's'} of {people:,} people"
-    return f"{of}; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
 
 
 def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list[Fact]:
@@ -225,15 +285,6 @@ def _large_cascades(ours: _Cascades) -> Fact:
     return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
 
 
-def _engagement(values: Sequence[float | None]) -> Fact:
-    fact = Fact(name="engagement per post seen", limit=f"<= {ENGAGEMENT_MOST}", source=_ENGAGEMENT)
-    known = [value for value in values if value is not None]
-    if not known:
-        return replace(fact, note="no summary says how many posts were seen")
-    value = sum(known) / len(known)
-    return replace(fact, simulated=value, agreement=agreement_of(value <= ENGAGEMENT_MOST))
-
-
 def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
     fact = Fact(name="posts of the top tenth", real=TOP_REAL, limit=f"real +- {TOP_LIMIT}", source=_PEW)
     posts = np.concatenate([feed.posts_by_person for feed in feeds]).astype(np.float64)
@@ -255,7 +306,12 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
     shares = accounts.sum(axis=0) / accounts.sum()
     limit, source = f"distance <= {HOURS_LIMIT}", "the file of hours"
     fact = Fact(name="hours of the day", real=_busiest(shares), limit=limit, source=source)
-    counts = sum((_counts_by_hour(feed) for feed in feeds), np.zeros(DAY_HOURS))
+    counts = np.zeros(DAY_HOURS)  # the posts and likes in each hour of the day
+    for feed in feeds:
+        day_ticks = DAY_HOURS * SECONDS_AN_HOUR / feed.tick_seconds
+        end = int(feed.length // day_ticks * day_ticks)
+        for tick, times in zip(*np.unique(feed.ticks[feed.ticks < end], return_counts=True), strict=True):
+            counts[hour_at(feed.epoch, float(tick) * feed.tick_seconds)] += times
     if not counts.sum():
         return replace(fact, note="nothing happened in whole simulated days")
     ours = counts / counts.sum()
@@ -270,35 +326,21 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
     return replace(fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note=note)
 
 
-def _counts_by_hour(feed: Feed) -> Floats:
-    """Return the posts and likes in each hour of the day, over the whole days of a run."""
-    counts = np.zeros(DAY_HOURS)
-    day_ticks = DAY_HOURS * SECONDS_AN_HOUR / feed.tick_seconds
-    end = int(feed.length // day_ticks * day_ticks)
-    for tick, times in zip(*np.unique(feed.ticks[feed.ticks < end], return_counts=True), strict=True):
-        counts[hour_at(feed.epoch, float(tick) * feed.tick_seconds)] += times
-    return counts
-
-
 def rank_correlation(one: Floats, other: Floats, weights: Floats | None = None) -> float:
     """Return Spearman's correlation, with mean ranks of ties; 0 if one of the two does not vary.
 
     Args:
         weights: how often each pair counts; once if None.
     """
-    times = np.ones(len(one)) if weights is None else weights
+    times, ranks = np.ones(len(one)) if weights is None else weights, []
     share = times / times.sum()
-    ranks = [_ranks(each, times) for each in (one, other)]
+    for values in (one, other):
+        places = np.unique(values, return_inverse=True)[1]
+        counts = np.bincount(places, weights=times)
+        ranks.append((np.cumsum(counts) - counts / 2.0)[places])
     first, second = (each - share @ each for each in ranks)
     spread = np.sqrt((share @ first**2) * (share @ second**2))
     return float(share @ (first * second) / spread) if spread else 0.0
-
-
-def _ranks(values: Floats, weights: Floats) -> Floats:
-    _, places = np.unique(values, return_inverse=True)
-    counts = np.bincount(places, weights=weights)
-    ranks: Floats = (np.cumsum(counts) - counts / 2.0)[places]
-    return ranks
 
 
 def _busiest(shares: Floats) -> float:

@@ -1,8 +1,7 @@
 """Shared judgements: one distribution for many like questions, with an audit of the error."""
 
-from prism.sharing.archetype import Archetypes, default_groupings, grouping
+from prism.sharing.archetype import Archetypes, Judged, default_groupings, grouping
 from prism.sharing.audit import Audited, corrected_shares, mean_with_interval
-from prism.sharing.records import Judged
 from prism.sharing.table import Basis, Place, Role, SharingTable
 
 __all__ = [

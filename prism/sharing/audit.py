@@ -18,9 +18,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.distribution import student
-from prism.divergence import jensen_shannon_rows
-from prism.sharing.records import Judged
+from prism.distribution import jensen_shannon_rows, student
+from prism.sharing.archetype import Judged
 
 FEWEST: Final = 8  # the fewest values whose mean gets an interval
 

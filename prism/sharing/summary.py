@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from prism.sharing.archetype import Archetypes
+from prism.sharing.archetype import Archetypes, Judged
 from prism.sharing.audit import BITS, Audited, Estimate, corrected_shares, divergences, mean_with_interval
-from prism.sharing.records import Judged
 from prism.sharing.table import Role, words_of
 
 UNIT: Final = 1 << 40

@@ -18,7 +18,7 @@ from prism.clock import SimulatedClock
 from prism.columns import Ints
 from prism.config import Config
 from prism.config.interventions import check_agents, check_posts, placed_agents
-from prism.divergence import Reference
+from prism.domain import Reference
 from prism.events import NUMBER_BITS
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel

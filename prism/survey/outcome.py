@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prism.distribution import NORMAL
-from prism.experiment.hypothesis import Hypothesis
-from prism.experiment.hypothesis_tests import compared
+from prism.experiment.hypothesis_tests import Hypothesis, compared
 from prism.survey.questionnaire import Item
 
 

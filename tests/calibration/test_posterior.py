@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import design_places
+from prism.calibration.calibration_file import design_places
 from prism.calibration.posterior import Datum, Inference, Posterior, ranked
 from prism.columns import Floats
 from prism.experiment import Range

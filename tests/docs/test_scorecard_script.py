@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prism.scorecard import concentration
+from prism.scorecard import social
 from tests.command import run_prism
 from tests.paths import ROOT
 from tests.plain import plain_text
@@ -44,7 +44,7 @@ def test_the_script_and_the_command_have_the_same_numbers(
         assert ended.code == 0
         return ended.out
 
-    monkeypatch.setattr(concentration, "MONTH_RESAMPLES", 4)  # the script has no intervals
+    monkeypatch.setattr(social, "MONTH_RESAMPLES", 4)  # the script has no intervals
     monkeypatch.chdir(tmp_path)
     Path("run.yaml").write_text(CONFIG)
     Path("real.csv").write_text(real_cascades())

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from prism.experiment import Design, conditions_of, effects_on
-from prism.experiment.design import Range
-from prism.experiment.sampling import sampled_conditions, unit_points
+from prism.experiment.design import Range, sampled_conditions, unit_points
 from tests.catalogue import catalogue
 
 

@@ -7,7 +7,7 @@ from statistics import NormalDist, fmean
 import numpy as np
 import pytest
 
-from prism.experiment.scoring import Forecast, naive, scored
+from prism.experiment.predictions import Forecast, naive, scored
 from tests.catalogue import catalogue
 
 NORMAL = Forecast(mean=12.0, sd=3.0)

@@ -33,8 +33,7 @@ from prism.llm import (
     TapeMissError,
 )
 from prism.llm.client import Call
-from prism.llm.tape import Failed, RecordedFallback, TapeStatistics, key_of
-from prism.llm.tape_file import FORMAT
+from prism.llm.tape import FORMAT, Failed, RecordedFallback, TapeStatistics, key_of
 from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until

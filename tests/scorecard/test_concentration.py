@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prism.scorecard.concentration import month_share, top_share
+from prism.scorecard.social import month_share, top_share
 from tests.catalogue import catalogue
 
 

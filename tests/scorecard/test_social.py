@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.scorecard import Agreement, Feed, Tree, concentration, shapes_of, social_facts
+from prism.scorecard import Agreement, Feed, Tree, shapes_of, social, social_facts
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the interval of a month come from few resamples: no test here is about it."""
-    monkeypatch.setattr(concentration, "MONTH_RESAMPLES", 4)
+    monkeypatch.setattr(social, "MONTH_RESAMPLES", 4)
 
 
 def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None = None) -> Feed:

@@ -19,8 +19,7 @@ from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
 from prism.config import Config
-from prism.scorecard.concentration import month_share
-from prism.scorecard.social import rank_correlation
+from prism.scorecard.social import month_share, rank_correlation
 
 OnRuns = Callable[[str, int, bool], None]
 """It is called with the number of runs of a step that are done; True if they were done before."""

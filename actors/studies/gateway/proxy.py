@@ -42,7 +42,7 @@ from prism.llm.gateway import ATTEMPT_HEADER, DEADLINE_HEADER, FAILURE_HEADER, R
 from prism.llm.model_client import WARM_UP, ModelClient
 from prism.llm.question_id import NAMING, REQUEST_ID
 from prism.llm.spending import Spent, cost_usd
-from prism.llm.tape_file import TapeError
+from prism.llm.tape import TapeError
 
 PAUSE_MAX_S: Final = 900.0
 BODY_MAX_BYTES: Final = 16 << 20

@@ -13,7 +13,7 @@ import msgspec
 
 from actors.core.files import refuse_link
 from prism.llm.gateway import Replied
-from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
+from prism.llm.tape import HEADER_KEY, TapeError, TapeFile
 
 TOTALS_KEY = b"totals"
 
