@@ -35,8 +35,7 @@ from actors.store.recovery import Recovered, recover
 from actors.store.run import Recorded
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
-from prism.distribution import NO_REFERENCE
-from prism.domain import Domain, HasTurns, said_by
+from prism.domain import NO_REFERENCE, Domain, HasTurns, said_by
 from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Place

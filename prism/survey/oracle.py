@@ -98,26 +98,30 @@ class SurveyOracle(ModelOracle[Any]):
         item = agent.item
         is_open = not item.choices
         if not is_open and len(options) <= LISTED_MAX:
-            found = await self._weighed(self._choice(agent))
+            meanings = dict(zip(agent.item.choices[:: len(agent.item.choices) - 1], agent.item.labels, strict=False))
+            found = await self._weighed(
+                (
+                    ChoiceRequest(
+                        state=agent.respondent.situation(),
+                        instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
+                        options={choice: meanings.get(choice) for choice in agent.item.choices},
+                        asked_by=self.asker_name(agent, "", None),
+                        model=model_named(self._config, agent.respondent.attributes),
+                    )
+                )
+            )
             if found is not None:
                 # An answer drawn by its probability, with random numbers of the person, the question and the
                 # repeat.
                 weights = [found.probabilities[option.value] for option in options]
                 unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
                 return Answer(options[pick(weights, unit)], method=found.method)
-        request = self._request(agent, attempt, _TEXT_SCHEMA if is_open else options_schema(options, KEY))
-        if is_open:
-            text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
-            return Answer(options[0], text)
-        chosen, method = await self._told(request, lambda said: read_choice(said, options, KEY))
-        return Answer(chosen, method=method)
-
-    def _request(self, agent: Interview, attempt: int, schema: dict[str, Any]) -> ChatRequest:
+        schema = _TEXT_SCHEMA if is_open else options_schema(options, KEY)
         seed = self._config.seed
         if self._config.temperature > 0.0:
             key = agent.item.key(agent.repeat)
             seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, key)
-        return ChatRequest(
+        request = ChatRequest(
             messages=messages_of(agent),
             schema=schema,
             seed=seed,
@@ -127,16 +131,11 @@ class SurveyOracle(ModelOracle[Any]):
             attempt=attempt,
             model=model_named(self._config, agent.respondent.attributes),
         )
-
-    def _choice(self, agent: Interview) -> ChoiceRequest:
-        meanings = dict(zip(agent.item.choices[:: len(agent.item.choices) - 1], agent.item.labels, strict=False))
-        return ChoiceRequest(
-            state=agent.respondent.situation(),
-            instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
-            options={choice: meanings.get(choice) for choice in agent.item.choices},
-            asked_by=self.asker_name(agent, "", None),
-            model=model_named(self._config, agent.respondent.attributes),
-        )
+        if is_open:
+            text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
+            return Answer(options[0], text)
+        chosen, method = await self._told(request, lambda said: read_choice(said, options, KEY))
+        return Answer(chosen, method=method)
 
 
 def messages_of(agent: Interview) -> tuple[Message, Message]:
