@@ -35,7 +35,8 @@ class Latencies:
         for bucket, count in enumerate(self._buckets):
             left -= count
             if left <= 0:
-                return _middle_s(bucket)
+                # The geometric middle of a bucket, which halves the largest error.
+                return _LEAST_S * math.exp2(max(0.0, bucket - 0.5) / _STEPS_PER_DOUBLING)
         raise AssertionError("the buckets hold every duration")
 
 
@@ -43,8 +44,3 @@ def _bucket(latency_s: float) -> int:
     if latency_s <= _LEAST_S:
         return 0
     return min(math.ceil(math.log2(latency_s / _LEAST_S) * _STEPS_PER_DOUBLING), _BUCKETS)
-
-
-def _middle_s(bucket: int) -> float:
-    """Return the geometric middle of a bucket, which halves the largest error."""
-    return _LEAST_S * math.exp2(max(0.0, bucket - 0.5) / _STEPS_PER_DOUBLING)

@@ -257,10 +257,6 @@ class GraphRandom:
         self._ahead: list[int] = []
         """The bits of further draws, the next one last."""
 
-    def _next(self) -> int:
-        self._drawn += 1
-        return self._drawn
-
     def _bits(self) -> int:
         if not self._ahead:
             numbers = np.arange(self._drawn + GRAPH_DRAWS, self._drawn, -1)
@@ -276,7 +272,8 @@ class GraphRandom:
 
     def gauss(self, mean: float, deviation: float) -> float:
         self._ahead.clear()  # its two uniform draws have numbers of their own
-        return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._next())
+        self._drawn += 1
+        return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._drawn)
 
     def getrandbits(self, bits: int) -> int:
         """Return an integer of at most `bits` random bits, 64 or fewer."""

@@ -124,7 +124,18 @@ def read_table(text: str, source: str, names: Collection[str], *, keeps_blank: b
         names: those that its columns may have, in any case, by which its separator is found.
         keeps_blank: blank rows count, too, unless they are blank lines.
     """
-    separator = _separator_of(text, names)
+    # The separator with which the first line has most of these columns; of several, that with most columns.
+    known = {name.lower() for name in names}
+    first = found[0] if (found := re.search(r"\S[^\n]*", text)) else ""
+
+    def count(separator: str) -> tuple[int, int]:
+        try:
+            cells = next(csv.reader([first], delimiter=separator), [])
+        except csv.Error:
+            return 0, 0
+        return sum(cell.strip().lower() in known for cell in cells), len(cells)
+
+    separator = max(SEPARATORS, key=count)
     stripped = ((line, [*map(str.strip, cells)]) for line, cells in _rows(text, source, separator))
     rows = (row for row in stripped if keeps_blank or any(row[1]))
     line, header = next(rows, (1, []))
@@ -152,21 +163,6 @@ def _rows(text: str, source: str, separator: str) -> Iterator[tuple[int, list[st
         is_long = "field limit" in str(error)
         problem = f"expected cells of at most {CELL_CHARS_MAX:,} characters" if is_long else f"bad CSV: {error}"
         raise InputError(source, problem, line=line) from None
-
-
-def _separator_of(text: str, names: Collection[str]) -> str:
-    """Return the separator with which the first line has most of these columns; of several, that with most columns."""
-    known = {name.lower() for name in names}
-    header = found[0] if (found := re.search(r"\S[^\n]*", text)) else ""
-
-    def count(separator: str) -> tuple[int, int]:
-        try:
-            cells = next(csv.reader([header], delimiter=separator), [])
-        except csv.Error:
-            return 0, 0
-        return sum(cell.strip().lower() in known for cell in cells), len(cells)
-
-    return max(SEPARATORS, key=count)
 
 
 def without_entities(text: str) -> str:

@@ -159,7 +159,10 @@ class Mailbox(Generic[T]):
         messages = self.pending
         # While a sender waits there is no room: `_admit` runs at every take.
         if len(messages) >= self.capacity or self.closed:
-            return self._refuse()
+            if self.closed:
+                raise MailboxClosedError(self.name)
+            self._refused += 1
+            return False
         messages.append(message)
         reader = self._reader
         if reader is not None and reader.is_waiting:
@@ -260,12 +263,6 @@ class Mailbox(Generic[T]):
             waiting_senders=len(self._waiting or ()),
             closed=self.closed,
         )
-
-    def _refuse(self) -> bool:
-        if self.closed:
-            raise MailboxClosedError(self.name)
-        self._refused += 1
-        return False
 
     def _admit(self) -> None:
         """Move waiting messages in, oldest first, while there is room. The reader does it, so no sender overtakes."""

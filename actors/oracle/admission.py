@@ -148,7 +148,13 @@ class Admission:
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
         # 3. The spend cap, for the whole run: earlier processes of it count, too.
         used = self._used()
-        self._warn(used)
+        # Warn once at each share of each cap.
+        for name, most in self._caps.items():
+            amount = getattr(used, name) or 0.0
+            reached = sum(amount >= share * most for share in WARN_AT)
+            if reached > self._warned[name]:
+                self._warned[name] = reached
+                emit(SpendWarning(cap=f"oracle.max_{name}", share=round(amount / most, 3), used=amount, most=most))
         return fallback(waiting.question, Source.FALLBACK, "spent") if self._reached(used) else None
 
     def stops_spent(self) -> bool:
@@ -277,13 +283,7 @@ class Admission:
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
-        self._tell(answer, now)
-        # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
-        if self.holds and failure not in {WAITED, REFUSED}:
-            self._note(call, answer, now)
-
-    def _tell(self, answer: Answer, now: float) -> None:
-        """Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is at an end."""
+        # Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is at an end.
         if self._opened_at is None and not self.breaker.is_closed:
             emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))
             self._opened_at = now
@@ -294,15 +294,9 @@ class Admission:
         if limit != before and (limit in {1, most} or limit >= 2 * before or 2 * limit <= before):
             emit(LimitChanged(limit=limit, before=before, most=most))
             self._limit = limit
-
-    def _warn(self, used: Used) -> None:
-        """Warn once at each share of each cap."""
-        for name, most in self._caps.items():
-            amount = getattr(used, name) or 0.0
-            reached = sum(amount >= share * most for share in WARN_AT)
-            if reached > self._warned[name]:
-                self._warned[name] = reached
-                emit(SpendWarning(cap=f"oracle.max_{name}", share=round(amount / most, 3), used=amount, most=most))
+        # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
+        if self.holds and failure not in {WAITED, REFUSED}:
+            self._note(call, answer, now)
 
     def _judge(self, call: Call, answer: Answer, now: float) -> None:
         """Note whose failures were their own: the first probe after them was answered."""

@@ -114,20 +114,16 @@ async def _asked(
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0:
             raise  # this task is cancelled; an oracle may also raise it for a task of its own
-        return _failed(question, error)
-
-
-def _failed(question: Question[Any], error: BaseException) -> Answer:
-    """Return the fallback for an error of the oracle, with the pause and the rate limit that the server gave."""
-    reason = error.reason if isinstance(error, OracleError) else "error"
-    reason = "timeout" if isinstance(error, TimeoutError) else reason
-    failed = fallback(question, Source.FALLBACK, reason, f"{type(error).__name__}: {error}")
-    if isinstance(error, OracleError):
-        failed = failed._replace(is_unreadable=error.is_answer)
-    if not isinstance(error, LLMFailureException):
-        return failed
-    return failed._replace(
-        detail=clauses(failed.detail, error.advice),
-        retry_after_s=error.retry_after_s,
-        is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
-    )
+        # The fallback for an error of the oracle, with the pause and the rate limit that the server gave.
+        reason = error.reason if isinstance(error, OracleError) else "error"
+        reason = "timeout" if isinstance(error, TimeoutError) else reason
+        failed = fallback(question, Source.FALLBACK, reason, f"{type(error).__name__}: {error}")
+        if isinstance(error, OracleError):
+            failed = failed._replace(is_unreadable=error.is_answer)
+        if not isinstance(error, LLMFailureException):
+            return failed
+        return failed._replace(
+            detail=clauses(failed.detail, error.advice),
+            retry_after_s=error.retry_after_s,
+            is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
+        )

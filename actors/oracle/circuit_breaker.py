@@ -112,9 +112,17 @@ class CircuitBreaker:
             if self._probe_failed(reason):
                 self._open(now, min(self._longest_s, 2 * self._pause_s))
             else:
-                self._close()
+                self.state = BreakerState.CLOSED
+                self._pause_s = self._first_s
+                self._outcomes.clear()
+                self._down_in_a_row = self._failed_in_a_row = 0
         elif self.is_closed:
-            self._count(reason)
+            self._outcomes.append(reason in FAILURES)
+            if reason is None:
+                self._down_in_a_row = self._failed_in_a_row = 0
+            elif reason in UNUSABLE:
+                self._down_in_a_row = self._down_in_a_row + 1 if reason in FAILURES else 0
+                self._failed_in_a_row += 1
             if self._is_down():
                 self._open(now, self._first_s)
 
@@ -131,14 +139,6 @@ class CircuitBreaker:
     def _probe_failed(self, reason: str | None) -> bool:
         return reason in FAILURES if self._holds_after is None else reason is not None
 
-    def _count(self, reason: str | None) -> None:
-        self._outcomes.append(reason in FAILURES)
-        if reason is None:
-            self._down_in_a_row = self._failed_in_a_row = 0
-        elif reason in UNUSABLE:
-            self._down_in_a_row = self._down_in_a_row + 1 if reason in FAILURES else 0
-            self._failed_in_a_row += 1
-
     def _is_down(self) -> bool:
         if len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW:
             return True
@@ -151,9 +151,3 @@ class CircuitBreaker:
         self.opened += 1
         self._pause_s = pause_s
         self._until = now + pause_s
-
-    def _close(self) -> None:
-        self.state = BreakerState.CLOSED
-        self._pause_s = self._first_s
-        self._outcomes.clear()
-        self._down_in_a_row = self._failed_in_a_row = 0

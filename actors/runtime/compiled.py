@@ -74,7 +74,23 @@ class Compiled(Activation):
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
-        return self._answers(tick, agents, numbers, asked, given)
+        # The answers of a wave.
+        forms, effects = self._forms, dict[int, Any]()
+        forms.learn(self._turns)
+        moved = forms.asks[numbers] == 0
+        for place, (answer, _) in given.items():
+            moved[place] = isinstance(answer, Update)
+            if not isinstance(answer, Update):
+                continue
+            kind = kind_of(answer)
+            numbers[place] = self._turns.number(kind)
+            if answer.effect is not None and not kind.effect:
+                effects[answer.agent] = answer.effect
+        forms.learn(self._turns)
+        updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)
+        questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
+        in_columns = asked or questions_of(questions, self._codec.contexts)
+        return Answers(updates if len(updates) else None, in_columns, questions)
 
     def stretch(self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]) -> Stretch | None:
         return self._turns.stretch(ticks, delay, self._forms, oracle, pending)
@@ -99,34 +115,3 @@ class Compiled(Activation):
             self._asked[trigger.agent] = number
             found[place] = question, encode(question)
         return None, found
-
-    def _answers(
-        self,
-        tick: int,
-        agents: Ints,
-        numbers: Ints,
-        asked: Questions[Any] | None,
-        given: dict[int, tuple[Any, bytes]],
-    ) -> Answers:
-        """Return the answers of a wave.
-
-        Args:
-            numbers: the number of each agent's turn.
-            asked: the questions in columns; given: the other answers that were made one by one, by place.
-        """
-        forms, effects = self._forms, dict[int, Any]()
-        forms.learn(self._turns)
-        moved = forms.asks[numbers] == 0
-        for place, (answer, _) in given.items():
-            moved[place] = isinstance(answer, Update)
-            if not isinstance(answer, Update):
-                continue
-            kind = kind_of(answer)
-            numbers[place] = self._turns.number(kind)
-            if answer.effect is not None and not kind.effect:
-                effects[answer.agent] = answer.effect
-        forms.learn(self._turns)
-        updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)
-        questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
-        in_columns = asked or questions_of(questions, self._codec.contexts)
-        return Answers(updates if len(updates) else None, in_columns, questions)

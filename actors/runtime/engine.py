@@ -174,7 +174,9 @@ class EngineActor:
                 if is_new:
                     self._observer.tick_ended(each_s)
                 else:
-                    self._note_replayed()
+                    self.ticks_replayed += 1
+                    self.counters.activations_recorded = self.counters.activations
+                    self._observer.tick_replayed()
                 on_tick(tick + 1)
             await between()
             if is_new and self._tick_s:
@@ -237,11 +239,6 @@ class EngineActor:
         past = [of_tick for tick, of_tick in self._interventions.items() if tick < self.tick]
         done = Counter(each.kind for _, each in chain.from_iterable(past))
         return {kind: done[kind] for kind in KINDS}
-
-    def _note_replayed(self) -> None:
-        self.ticks_replayed += 1
-        self.counters.activations_recorded = self.counters.activations
-        self._observer.tick_replayed()
 
     def stop(self) -> None:
         """Finish the tick, or those that are run together, and run no further one."""
@@ -358,10 +355,8 @@ class EngineActor:
             await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
         if self.on_triggers is not None:
             self.on_triggers(triggers)
-        await self._commit(await self._agents.exchange(tick, triggers))
-
-    async def _commit(self, answers: Answers) -> None:
-        """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
+        # Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on.
+        answers = await self._agents.exchange(tick, triggers)
         self._ask_those_of(answers)
         await self._apply(answers.updates)
         # The frame: the answers, then what they have caused.

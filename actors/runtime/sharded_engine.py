@@ -172,25 +172,30 @@ class ShardedEngine(PartEngine):
         await super().run(ticks, on_tick, between, every)
 
     async def _run_ticks(self, until: int) -> list[bytes]:  # noqa: ARG002
-        return [await self._step(self.tick)]
-
-    async def _step(self, tick: int, triggers: Sequence[Trigger[Any]] | None = None) -> bytes:  # noqa: ARG002
-        """Run one tick: take its turns, tell all shards all acts, and make the frame."""
+        # Run one tick: take its turns, tell all shards all acts, and make the frame.
         # 1. The turns: the others begin, unless they have begun already.
         others = self._ahead or self._shards.step(None, self._told, begins=True)
-        own = await self._busy(self.turn(tick)) if self._own_turned is None else self._own_turned
+        own = await self._busy(self.turn(self.tick)) if self._own_turned is None else self._own_turned
         stepped = await self._waited(others)
         self._ahead = self._own_turned = None
         turned: Sequence[Turned] = [own, *(each.turned for each in stepped if each.turned is not None)]
-        self._count_turns(turned, tick)
+        self.counters.activations += sum(each.triggers for each in turned)
+        asked = sum(each.asked for each in turned[1:])  # the engine has counted its own
+        self.counters.questions += asked
+        if asked and self.tick + self._deliberation < self._end and self.on_computed is not None:
+            self.on_computed(asked)
         if self._asks_engine:
-            self._ask_of_all(turned)
-            turned = await self._decide(turned, tick)
+            # Put the questions of all shards to the oracle, in the order of agents.
+            self.exchange.received += sum(len(each) for one in turned[1:] for each in one.questions)
+            for encoded in chain.from_iterable(each.questions for each in turned):
+                self._open(self._codec.question(encoded), encoded)
+            self.open_questions.offer()
+            turned = await self._decide(turned, self.tick)
         # 2. The acts of all, by agent. All go on with them, unless somebody looks at the run after this tick.
         waves = [*zip(*(each.waves for each in turned), strict=True)]
         acts = tuple(np.concatenate([each.acts for each in wave]) for wave in waves)
         self.exchange.sent += sum(each.nbytes for each in acts) * len(stepped)
-        looks = self._looks_after(tick)
+        looks = self._looks_after(self.tick)
         others = self._shards.step(acts, None, begins=not looks)
         self._happened = []
         await self._busy(self.settle(acts))
@@ -198,21 +203,14 @@ class ShardedEngine(PartEngine):
         if looks:
             changes = [each.changes for each in await self._waited(others)]
         else:
-            self._ahead, self._own_turned = others, await self._busy(self.turn(tick + 1))
+            self._ahead, self._own_turned = others, await self._busy(self.turn(self.tick + 1))
         # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
         if changes and self._part.has_changes:
             self._take_over([np.concatenate(of_wave) for of_wave in zip(*changes, strict=True)])
         for wave, happened in zip(waves, self._happened, strict=True):
             self._kinds.add(self._rows, [each.answers for each in wave])
             self.reactions.add(self._add_rows(happened))
-        return self.end_frame(tick)
-
-    def _ask_of_all(self, turned: Sequence[Turned]) -> None:
-        """Put the questions of all shards to the oracle, in the order of agents."""
-        self.exchange.received += sum(len(each) for one in turned[1:] for each in one.questions)
-        for encoded in chain.from_iterable(each.questions for each in turned):
-            self._open(self._codec.question(encoded), encoded)
-        self.open_questions.offer()
+        return [self.end_frame(self.tick)]
 
     async def _decide(self, turned: Sequence[Turned], tick: int) -> Sequence[Turned]:
         """Await the decisions that take effect in this tick, and return the turns with those of their agents."""
@@ -271,13 +269,6 @@ class ShardedEngine(PartEngine):
         if self._part.has_changes:  # the next turns read them
             return True
         return after >= self._end or self.is_stopping or 0 in (after % self._every, after % self._ticks_per_round)
-
-    def _count_turns(self, turned: Sequence[Turned], tick: int) -> None:
-        self.counters.activations += sum(each.triggers for each in turned)
-        asked = sum(each.asked for each in turned[1:])  # the engine has counted its own
-        self.counters.questions += asked
-        if asked and tick + self._deliberation < self._end and self.on_computed is not None:
-            self.on_computed(asked)
 
     def own_part(self, columns: Bundles) -> Bundles:
         return columns.about(self._own)

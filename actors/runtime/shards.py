@@ -200,7 +200,16 @@ class PartEngine(EngineActor):
             questions, second = self._questions_of(first), _NOBODY
         else:
             self._ask_those_of(first)
-            second = await self._decide_here(tick)
+            # Answer the questions, and take the turns of the second wave.
+            self.open_questions.offer()
+            decided = list[Sequence[Trigger[Any]]]()
+            if due := self.open_questions.take_due(tick):
+                decided.append(self.open_questions.close_all(due, tick))
+            if (chosen := self.open_questions.take_chosen(tick)) is not None:
+                decided.append(chosen)
+            if len(decided) > 1:
+                raise RuntimeError(f"tick {tick}: expected the decisions of one wave, got those of {len(decided)}")
+            second = await self._agents.exchange(tick, decided[0]) if decided else _NOBODY
         self._waves = [first, second]
         waves = tuple(map(self._turned_wave, self._waves))
         return Turned(waves, len(triggers), self.counters.questions - asked, questions)
@@ -220,18 +229,6 @@ class PartEngine(EngineActor):
         if answers.asked:
             return [encoded for _, encoded in answers.asked]
         return [*map(self._codec.encode, answers.questions or ())]
-
-    async def _decide_here(self, tick: int) -> Answers:
-        """Answer the questions, and take the turns of the second wave."""
-        self.open_questions.offer()
-        decided = list[Sequence[Trigger[Any]]]()
-        if due := self.open_questions.take_due(tick):
-            decided.append(self.open_questions.close_all(due, tick))
-        if (chosen := self.open_questions.take_chosen(tick)) is not None:
-            decided.append(chosen)
-        if len(decided) > 1:
-            raise RuntimeError(f"tick {tick}: expected the decisions of one wave, got those of {len(decided)}")
-        return await self._agents.exchange(tick, decided[0]) if decided else _NOBODY
 
     async def settle(self, acts: Acts) -> None:
         """Apply the tick whose turns were taken: in each wave those below, the own agents, and those above."""

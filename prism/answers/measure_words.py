@@ -186,18 +186,27 @@ def words_of(name: str, place: str) -> MeasureWords:
         place: where it is found.
     """
     if place.startswith("rounds."):
-        return _of_rounds(place.removeprefix("rounds."))
+        rest = place.removeprefix("rounds.")
+        over, _, column = rest.partition(".")
+        if not column:
+            return words_of(rest, rest)
+        words = _of_summary(column, column)
+        plain = words.subject.removeprefix("the ") if words.unit == PERCENT else column.replace("_", " ")
+        if over == "growth":
+            return MeasureWords(subject=f"the growth of {plain} in a round", degrees=words.degrees)
+        if over == "sd":
+            unit = POINTS if words.unit == PERCENT else ""
+            return MeasureWords(subject=f"the standard deviation of {plain} over the rounds", unit=unit)
+        said = f"{statistic_in_words(over)} {plain} over the rounds"
+        unit = PERCENT if words.unit == PERCENT else ""
+        return MeasureWords(subject=said, unit=unit, sizes=words.sizes)
     words = _of_summary(name, place)
-    return _at_the_end(words) if words.unit == PERCENT else words
+    return msgspec.structs.replace(words, subject=f"{words.subject} at the end") if words.unit == PERCENT else words
 
 
 def indicator_in_words(name: str) -> str:
     """Return an indicator of an economy as it stands in a sentence: `the interest rate`."""
     return _of_summary(name, name).subject
-
-
-def _at_the_end(words: MeasureWords) -> MeasureWords:
-    return msgspec.structs.replace(words, subject=f"{words.subject} at the end")
 
 
 def _of_summary(name: str, place: str) -> MeasureWords:
@@ -209,7 +218,15 @@ def _of_summary(name: str, place: str) -> MeasureWords:
         return MeasureWords(subject="people", verb=verb, unit=one, units=several, degrees=NUMBER, sizes=grows)
     first, _, rest = place.partition(".")
     if first == "cascades" and rest:
-        return _of_cascades(name, rest)
+        shape, _, over = rest.partition(".")
+        if shape == "at_least":
+            return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE, sizes=1)
+        if shape not in _UNITS:
+            return MeasureWords(subject=name.replace("_", " "))
+        unit, degrees = _UNITS[shape]
+        return MeasureWords(
+            subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees, sizes=1
+        )
     if first == "by" and rest:
         attribute, *value, total = rest.split(".")
         per_person = total.endswith("_per_person")
@@ -220,32 +237,6 @@ def _of_summary(name: str, place: str) -> MeasureWords:
         subject = f"each of the {whose}" if per_person else whose
         return MeasureWords(subject=subject, verb=act[0], unit=act[1], units=act[2], degrees=NUMBER)
     return MeasureWords(subject=name.replace("_", " "))
-
-
-def _of_cascades(name: str, rest: str) -> MeasureWords:
-    shape, _, over = rest.partition(".")
-    if shape == "at_least":
-        return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE, sizes=1)
-    if shape not in _UNITS:
-        return MeasureWords(subject=name.replace("_", " "))
-    unit, degrees = _UNITS[shape]
-    return MeasureWords(subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees, sizes=1)
-
-
-def _of_rounds(rest: str) -> MeasureWords:
-    over, _, column = rest.partition(".")
-    if not column:
-        return words_of(rest, rest)
-    words = _of_summary(column, column)
-    plain = words.subject.removeprefix("the ") if words.unit == PERCENT else column.replace("_", " ")
-    if over == "growth":
-        return MeasureWords(subject=f"the growth of {plain} in a round", degrees=words.degrees)
-    if over == "sd":
-        unit = POINTS if words.unit == PERCENT else ""
-        return MeasureWords(subject=f"the standard deviation of {plain} over the rounds", unit=unit)
-    said = f"{statistic_in_words(over)} {plain} over the rounds"
-    unit = PERCENT if words.unit == PERCENT else ""
-    return MeasureWords(subject=said, unit=unit, sizes=words.sizes)
 
 
 def statistic_in_words(name: str) -> str:

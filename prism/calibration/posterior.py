@@ -136,7 +136,13 @@ class Inference:
         for _ in range(ROUNDS):
             if effective_number(weights) >= ENOUGH * draws:
                 break
-            places, densities = _drawn_near(places, _tempered(likelihoods, densities), draws, random)
+            # The weights under the largest power of the likelihood, at most 1, with which enough draws count.
+            low, high = 0.0, 1.0
+            for _ in range(BISECTIONS):
+                power = (low + high) / 2.0
+                is_enough = effective_number(_weights(power * likelihoods - densities)) >= TEMPERED
+                low, high = (power, high) if is_enough else (low, power)
+            places, densities = _drawn_near(places, _weights(low * likelihoods - densities), draws, random)
             places = snapped(self._parameters, places)
             likelihoods = self._log_likelihoods(self._predict(places), data)
             weights = _weights(likelihoods - densities)
@@ -192,16 +198,6 @@ def _weights(logarithms: Floats) -> Floats:
     raw = np.exp(logarithms - logarithms.max())
     found: Floats = raw / raw.sum()
     return found
-
-
-def _tempered(likelihoods: Floats, densities: Floats) -> Floats:
-    """Return the weights under the largest power of the likelihood, at most 1, with which enough draws count."""
-    low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        power = (low + high) / 2.0
-        is_enough = effective_number(_weights(power * likelihoods - densities)) >= TEMPERED
-        low, high = (power, high) if is_enough else (low, power)
-    return _weights(low * likelihoods - densities)
 
 
 def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:

@@ -277,7 +277,27 @@ class _Procedure:
             incomparable=incomparable,
             effective=effective,
         )
-        return msgspec.structs.replace(result, warnings=self._warnings(result))
+        has_shapes = any(each.shape is not None for each in self._asked.targets.values())
+        found = [
+            f"{each.parameter} is at a bound of its range: widen the range"
+            for each, parameter, place in zip(result.estimates, self._parameters.values(), self._best, strict=True)
+            if result.is_reported
+            and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
+        ]
+        found += _unidentified(result.estimates, few_for_intervals(self._asked))
+        found += [
+            f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
+            for each in result.compared
+            if each.is_fitted and 1.0 < each.nearest < float("inf")
+        ]
+        if has_shapes and result.cascades[2] < CASCADES_FEW:
+            found.append(
+                f"too few cascades: {result.cascades[2]} of the fit have real ones of their sizes, "
+                f"{CASCADES_FEW} are needed"
+            )
+        if result.is_reported and result.fit is not None and result.base is not None and result.fit >= result.base:
+            found.append("the fit is no better than the base")
+        return msgspec.structs.replace(result, warnings=found)
 
     def _seed(self, step: str, number: int) -> int:
         return self._asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1 + number
@@ -374,7 +394,16 @@ class _Procedure:
         )
         failed = [each.target for each in compared if not each.is_fitted and each.agrees is False]
         said = [f"the check {name} fails: its real number is outside of what the posterior predicts" for name in failed]
-        said += self._out_of_reach(compared)
+        # The targets that no values reach, alone or together; intervals are then those of a wrong model.
+        found = []
+        has_others, is_too_far = len(self._asked.targets) > 1, self._reach < OUT_OF_REACH
+        if is_too_far and has_others:
+            found.append(f"all targets together (p {self._reach:.1g})")
+        for each in compared:
+            if each.is_fitted and (each.agrees is False or (is_too_far and not has_others)):
+                others = " together with the others" if has_others and each.nearest <= 1.0 else ""
+                found.append(f"the target {each.target}{others}")
+        said += [f"no values in these ranges reach {what}: {WIDEN}" for what in found]
         if effective is not None and effective < EFFECTIVE_LEAST:
             said.append(
                 f"the posterior is made of {effective:.2g} draws that count, and {EFFECTIVE_LEAST} are needed: fit "
@@ -387,41 +416,6 @@ class _Procedure:
             if not each.is_uniform
         ]
         return [*said, *([few] if few else [])]
-
-    def _out_of_reach(self, compared: Sequence[Compared]) -> list[str]:
-        """Return the targets that no values reach, alone or together; intervals are then those of a wrong model."""
-        found = []
-        has_others, is_too_far = len(self._asked.targets) > 1, self._reach < OUT_OF_REACH
-        if is_too_far and has_others:
-            found.append(f"all targets together (p {self._reach:.1g})")
-        for each in compared:
-            if each.is_fitted and (each.agrees is False or (is_too_far and not has_others)):
-                others = " together with the others" if has_others and each.nearest <= 1.0 else ""
-                found.append(f"the target {each.target}{others}")
-        return [f"no values in these ranges reach {what}: {WIDEN}" for what in found]
-
-    def _warnings(self, result: Result) -> list[str]:
-        has_shapes = any(each.shape is not None for each in self._asked.targets.values())
-        found = [
-            f"{each.parameter} is at a bound of its range: widen the range"
-            for each, parameter, place in zip(result.estimates, self._parameters.values(), self._best, strict=True)
-            if result.is_reported
-            and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
-        ]
-        found += _unidentified(result.estimates, few_for_intervals(self._asked))
-        found += [
-            f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
-            for each in result.compared
-            if each.is_fitted and 1.0 < each.nearest < float("inf")
-        ]
-        if has_shapes and result.cascades[2] < CASCADES_FEW:
-            found.append(
-                f"too few cascades: {result.cascades[2]} of the fit have real ones of their sizes, "
-                f"{CASCADES_FEW} are needed"
-            )
-        if result.is_reported and result.fit is not None and result.base is not None and result.fit >= result.base:
-            found.append("the fit is no better than the base")
-        return found
 
 
 def _unidentified(estimates: Sequence[Estimate], few: str) -> list[str]:

@@ -86,73 +86,61 @@ def parse_series(data: bytes, source: str) -> Series:
     table = read_table(text, source, _KNOWN)
     if not table.header:
         raise InputError(source, f"is empty: expected a header with {EXPECTED}")
-    places = _places(table.header, source, table.line)
-    named = [(line, {name: fields[place] for name, place in places.items()}) for line, fields in table.rows]
-    if not named:
-        raise InputError(source, "holds no quarters: expected at least one line below the header")
-    cells = [_Cell(column, line, row[column.name]) for line, row in named for column in _FIGURES]
-    point = _decimal_point(cells, table.separator, source)
-    quarters = [_quarter(row, source, line) for line, row in named]
-    for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
-        if after != before.following:
-            raise InputError(source, _unexpected(before, after), key="quarter", line=line)
-    found = [_figures(quarter, row, point, source, line) for quarter, (line, row) in zip(quarters, named, strict=True)]
-    return _without_ends([*zip(quarters, found, strict=True)], source)
-
-
-def _unexpected(before: Quarter, after: Quarter) -> str:
-    monthly = "; a quarter may have one line only: monthly figures must be averaged first" if after == before else ""
-    return f"expected {before.following} after {before}, got {after}{monthly}"
-
-
-def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], source: str) -> Series:
-    """Return the quarters between the first and the last whose figures are all there."""
-    whole = [place for place, (_, found) in enumerate(rows) if isinstance(found, Figures)]
-    if not whole:
-        raise InputError(source, "no quarter has all of its figures: expected at least one")
-    lacking = [(place, quarter, found) for place, (quarter, found) in enumerate(rows) if not isinstance(found, Figures)]
-    inside = [(quarter, found) for place, quarter, found in lacking if whole[0] < place < whole[-1]]
-    if inside:
-        problem = f"figures are missing between others: {lacking_text(inside)}; expected them in every quarter"
-        raise InputError(source, problem)
-    quarters = tuple(found for _, found in rows if isinstance(found, Figures))
-    return Series(quarters, tuple((quarter, found) for _, quarter, found in lacking))
-
-
-def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:
-    """Return the index of each column in a row: `date` or `year` and `quarter`, and the figures."""
-    columns = [_KNOWN.get(name.strip().lower()) for name in header]
+    # The index of each column in a row: `date` or `year` and `quarter`, and the figures.
+    columns = [_KNOWN.get(name.strip().lower()) for name in table.header]
     missing = [name for name in _NAMES if name not in columns]
     if not {"date", "year", "quarter"} & {*columns}:
         missing.insert(0, "year and quarter, or a date")
     if missing:
-        raise InputError(source, f"missing column: {', '.join(missing)}; expected {EXPECTED}", line=line)
+        raise InputError(source, f"missing column: {', '.join(missing)}; expected {EXPECTED}", line=table.line)
     for name in ("date", "year", "quarter", *_NAMES):
-        named = [header[place].strip() for place, column in enumerate(columns) if column == name]
-        if len(named) > 1:
-            raise InputError(source, f"{len(named)} columns can be {name}: {', '.join(named)}; keep one", line=line)
-    return {name: place for place, name in enumerate(columns) if name is not None}
-
-
-def _decimal_point(cells: Sequence[_Cell], separator: str, source: str) -> str:
-    """Return the character before the decimals, by all numbers of a file: a point, or a comma."""
+        same = [table.header[place].strip() for place, column in enumerate(columns) if column == name]
+        if len(same) > 1:
+            problem = f"{len(same)} columns can be {name}: {', '.join(same)}; keep one"
+            raise InputError(source, problem, line=table.line)
+    places = {name: place for place, name in enumerate(columns) if name is not None}
+    named = [(line, {name: fields[place] for name, place in places.items()}) for line, fields in table.rows]
+    if not named:
+        raise InputError(source, "holds no quarters: expected at least one line below the header")
+    cells = [_Cell(column, line, row[column.name]) for line, row in named for column in _FIGURES]
+    # The character before the decimals, by all numbers of a file: a point, or a comma.
     points = [each for each in cells if _has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT)]
     commas = [each for each in cells if _has_decimals(each, _WITH_COMMA, _THOUSANDS_BY_COMMA)]
     if points and commas:
         problem = f"numbers have both a decimal point ({points[0].text}) and a decimal comma ({commas[0].text})"
         raise InputError(source, f"{problem}: expected one in the whole file", line=max(points[0].line, commas[0].line))
-    if commas:
-        return ","
-    either = [each for each in cells if not points and _WITH_COMMA.fullmatch(each.text)]
+    either = [each for each in cells if not points and not commas and _WITH_COMMA.fullmatch(each.text)]
     # Where the comma separates columns, the decimals of a file follow a point.
-    either += _either_by_point(cells, is_decided=bool(points)) if separator != "," else []
+    either += _either_by_point(cells, is_decided=bool(points)) if not commas and table.separator != "," else []
     if either:
-        _, line, text = either[0]
-        mark = "comma" if "," in text else "point"
+        text, mark = either[0].text, "comma" if "," in either[0].text else "point"
         problem = f"{text} may have a decimal {mark} or thousands separators, and no other number of its column tells"
-        plain = text.replace(",", "").replace(".", "")
-        raise InputError(source, f"{problem}: expected {plain}, or {text}0 with a decimal {mark}", line=line)
-    return "."
+        expected = f"{text.replace(',', '').replace('.', '')}, or {text}0 with a decimal {mark}"
+        raise InputError(source, f"{problem}: expected {expected}", line=either[0].line)
+    quarters = [_quarter(row, source, line) for line, row in named]
+    for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
+        if after != before.following:
+            problem = f"expected {before.following} after {before}, got {after}"
+            if after == before:
+                problem += "; a quarter may have one line only: monthly figures must be averaged first"
+            raise InputError(source, problem, key="quarter", line=line)
+    point = "," if commas else "."
+    found = [_figures(quarter, row, point, source, line) for quarter, (line, row) in zip(quarters, named, strict=True)]
+    # The quarters between the first and the last whose figures are all there.
+    whole = [place for place, each in enumerate(found) if isinstance(each, Figures)]
+    if not whole:
+        raise InputError(source, "no quarter has all of its figures: expected at least one")
+    lacking = [
+        (place, quarter, each)
+        for place, (quarter, each) in enumerate(zip(quarters, found, strict=True))
+        if not isinstance(each, Figures)
+    ]
+    inside = [(quarter, each) for place, quarter, each in lacking if whole[0] < place < whole[-1]]
+    if inside:
+        problem = f"figures are missing between others: {lacking_text(inside)}; expected them in every quarter"
+        raise InputError(source, problem)
+    kept = tuple(each for each in found if isinstance(each, Figures))
+    return Series(kept, tuple((quarter, each) for _, quarter, each in lacking))
 
 
 def _has_decimals(cell: _Cell, decimals: re.Pattern[str], thousands: re.Pattern[str]) -> bool:

@@ -105,7 +105,9 @@ class EconomyWorld(World):
                 return [Trigger(tick, nation, "review", self._situation(nation)) for nation in self.actions]
         while self._waiting:
             nation = self._waiting.pop()
-            if self._is_accepted(nation):
+            # Whether the nation's proposal of this quarter is to be applied.
+            action = self.actions.get(nation)
+            if action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED:
                 return [Trigger(tick, nation, "apply", self._situation(nation))]
             self.counts["rejected"] += 1
             _log.info("SKIPPED Agent [%s] due to unvalidated Action", self.names[nation])
@@ -250,14 +252,6 @@ class EconomyWorld(World):
         name = self.names[nation]
         own = replace(self.state, reasoning_chains=(), agents={name: self.state.agents[name]})
         return Situation(state=own, action=self.actions[nation])
-
-    def _is_accepted(self, nation: int) -> bool:
-        """Return whether the nation's proposal of this quarter is to be applied.
-
-        A stage may remain from before a crash.
-        """
-        action = self.actions.get(nation)
-        return action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED
 
 
 DIGITS: Final = 4

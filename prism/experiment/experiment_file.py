@@ -122,7 +122,36 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
         else:
             conditions = conditions_of(file.design)
         seeds = tuple(file.seeds) if isinstance(file.seeds, list) else tuple(range(1, file.seeds + 1))
-        _check(file, conditions, seeds)
+        # Refuse contradictions between keys.
+        names = [condition.name for condition in conditions]
+        if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
+            problem = f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}"
+            raise SettingError("seeds", problem, keys=["seeds"])
+        if (cells := len(conditions) * len(seeds)) > CELLS_MAX:
+            product = f"{len(conditions):,} conditions, {len(seeds):,} seeds"
+            problem = f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {product}"
+            raise SettingError("seeds", problem, keys=["seeds"])
+        if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
+            raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
+        if not file.measures:
+            raise SettingError("measures", "expected one measure or more", keys=["measures"])
+        given = next((each for each in conditions if SEED_KEY in each.settings), None)
+        if given is not None or SEED_KEY in file.set:
+            key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
+            raise SettingError("design", "is given by the key seeds", keys=[key])
+        for place, hypothesis in enumerate(file.hypotheses):
+            check_known(hypothesis.measure, list(file.measures), "measures", f"hypotheses[{place}].measure")
+            check_hypothesis(hypothesis, names, f"hypotheses[{place}]")
+        for place, threshold in enumerate(file.thresholds):
+            key, least, most = f"thresholds[{place}]", threshold.least, threshold.most
+            check_known(threshold.measure, list(file.measures), "measures", f"{key}.measure")
+            if threshold.condition is not None:
+                check_known(threshold.condition, names, "conditions", f"{key}.condition")
+            if least is None and most is None:
+                raise SettingError("thresholds", "expected least, most or both", keys=[key])
+            if least is not None and most is not None and least > most:
+                problem = f"expected least <= most, got {least:g} and {most:g}: no mean can meet both"
+                raise SettingError("thresholds", problem, keys=[f"{key}.least"])
         return file, conditions, seeds
 
     (file, conditions, seeds), _ = read_as(text, source, _File, checked)
@@ -148,36 +177,3 @@ def key_of_setting(design: Design, condition: Condition, setting: str) -> str:
     if not any(f"{setting}.".startswith(f"{name}.") or name.startswith(f"{setting}.") for name in condition.settings):
         return f"set.{setting}"
     return f"design.conditions.{condition.name}.{setting}" if design.kind == "list" else f"design.factors.{setting}"
-
-
-def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
-    """Refuse contradictions between keys."""
-    names = [condition.name for condition in conditions]
-    if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
-        problem = f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}"
-        raise SettingError("seeds", problem, keys=["seeds"])
-    if (cells := len(conditions) * len(seeds)) > CELLS_MAX:
-        product = f"{len(conditions):,} conditions, {len(seeds):,} seeds"
-        problem = f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {product}"
-        raise SettingError("seeds", problem, keys=["seeds"])
-    if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
-        raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
-    if not file.measures:
-        raise SettingError("measures", "expected one measure or more", keys=["measures"])
-    given = next((each for each in conditions if SEED_KEY in each.settings), None)
-    if given is not None or SEED_KEY in file.set:
-        key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
-        raise SettingError("design", "is given by the key seeds", keys=[key])
-    for place, hypothesis in enumerate(file.hypotheses):
-        check_known(hypothesis.measure, list(file.measures), "measures", f"hypotheses[{place}].measure")
-        check_hypothesis(hypothesis, names, f"hypotheses[{place}]")
-    for place, threshold in enumerate(file.thresholds):
-        key, least, most = f"thresholds[{place}]", threshold.least, threshold.most
-        check_known(threshold.measure, list(file.measures), "measures", f"{key}.measure")
-        if threshold.condition is not None:
-            check_known(threshold.condition, names, "conditions", f"{key}.condition")
-        if least is None and most is None:
-            raise SettingError("thresholds", "expected least, most or both", keys=[key])
-        if least is not None and most is not None and least > most:
-            problem = f"expected least <= most, got {least:g} and {most:g}: no mean can meet both"
-            raise SettingError("thresholds", problem, keys=[f"{key}.least"])

@@ -134,7 +134,23 @@ class LLMClient:
                 said, value = await self._attempt(request, response_model)
             except LLMFailureException as error:
                 if attempt + 1 == self._attempts or (error.reason in FINAL and not error.is_answer):
-                    raise self._failure(error, attempt + 1, agent_name) from error
+                    # The failure of the last attempt, in one line of the log.
+                    attempts = attempt + 1
+                    failure = LLMFailureException(
+                        error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
+                    )
+                    _log.log(
+                        logging.ERROR if self._attempts == ATTEMPTS else logging.WARNING,  # the asker may ask again
+                        "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
+                        self._component,
+                        f" agent={quoted(agent_name)}" if agent_name else "",
+                        failure.reason,
+                        failure.attempts,
+                        failure.status_code,
+                        self._model.name,
+                        failure.detail,
+                    )
+                    raise failure from error
                 wait_s = self._jitter(self._seed, sample)
                 told = (self._component, error.reason, attempt + 1, wait_s, error.detail)
                 _log.warning("llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s", *told)
@@ -184,24 +200,6 @@ class LLMClient:
     async def aclose(self) -> None:
         """Close the model's connections."""
         await self._model.aclose()
-
-    def _failure(self, error: LLMFailureException, attempts: int, agent: str) -> LLMFailureException:
-        """Return the failure after the last attempt, and log it in one line."""
-        failure = LLMFailureException(
-            error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
-        )
-        _log.log(
-            logging.ERROR if self._attempts == ATTEMPTS else logging.WARNING,  # the asker may ask again
-            "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
-            self._component,
-            f" agent={quoted(agent)}" if agent else "",
-            failure.reason,
-            failure.attempts,
-            failure.status_code,
-            self._model.name,
-            failure.detail,
-        )
-        return failure
 
 
 def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:

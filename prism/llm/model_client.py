@@ -314,7 +314,17 @@ class ModelClient(Backend):
         """Return the line about a server that answers no test question, which says what to set."""
         where, wanted, detail = f"the {self.kind} at {self._host}", self._config.model, error.detail
         if error.is_of_key:
-            return self._key_problem(detail)
+            # The line about a server that asks for a key, or for another one.
+            variable = self._config.api_key_env
+            if own := ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers):
+                return f"{self._host} refuses the key; check what {own} holds: {detail}"
+            named = _KEY_HEADER.search(detail)
+            other = (
+                "" if named is None else f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}"
+            )
+            if self._address.has_key:
+                return f"{self._host} refuses the key in ${variable}; set another one{other}"
+            return f"{self._host} asks for a key; set it in ${variable}{other}"
         # The name is checked only after a failure: a server with a single model accepts any name.
         unknown = names is not None and full_name(wanted) not in map(full_name, names)
         is_absent = error.status_code in (404, 405)
@@ -349,17 +359,6 @@ class ModelClient(Backend):
         if inner := [f"{name}: {instead[name]}" for name in named if name in options]:
             fields.append(f"options: {{{', '.join(inner)}}}")
         return f"set llm.request.extra_body={{{', '.join(fields)}}}" if fields else _ELSE
-
-    def _key_problem(self, detail: str) -> str:
-        """Return the line about a server that asks for a key, or for another one."""
-        variable = self._config.api_key_env
-        if own := ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers):
-            return f"{self._host} refuses the key; check what {own} holds: {detail}"
-        named = _KEY_HEADER.search(detail)
-        other = "" if named is None else f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}"
-        if self._address.has_key:
-            return f"{self._host} refuses the key in ${variable}; set another one{other}"
-        return f"{self._host} asks for a key; set it in ${variable}{other}"
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -128,8 +128,16 @@ class OllamaChatClient(ModelClient):
                 if error.status == 413:  # the question is too long for it
                     return None
                 raise
+            # The weight of each option, in the order of the options. Raises: ValueError.
+            answer = response.answers.get(_QUESTION)
+            found = answer.probabilities if isinstance(answer, ollama.SystemOneChoiceAnswer) else {}
+            weights = {option: found.get(option, 0.0) for option in request.options}
+            is_sound = all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0
+            if not is_sound or not found.keys() <= request.options.keys():
+                message = f"the answer has no usable probabilities of the options: {found}"
+                raise ValueError(message)
             return Distribution(
-                probabilities=_probabilities(response, request.options),
+                probabilities=weights,
                 model=response.model,
                 prompt_tokens=response.usage.input_tokens,
                 completion_tokens=response.usage.output_tokens,
@@ -187,15 +195,3 @@ def most_tokens(text: str) -> int:
     size = len(text.encode(errors="replace"))
     ascii_size = size if text.isascii() else sum(char < "\x80" for char in text)
     return -(-ascii_size // ASCII_BYTES_PER_TOKEN) - (-(size - ascii_size) // OTHER_BYTES_PER_TOKEN)
-
-
-def _probabilities(response: ollama.SystemOneResponse, options: Mapping[str, str | None]) -> dict[str, float]:
-    """Return the weight of each option, in the order of the options. Raises: ValueError."""
-    answer = response.answers.get(_QUESTION)
-    found = answer.probabilities if isinstance(answer, ollama.SystemOneChoiceAnswer) else {}
-    weights = {option: found.get(option, 0.0) for option in options}
-    is_sound = all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0
-    if not is_sound or not found.keys() <= options.keys():
-        message = f"the answer has no usable probabilities of the options: {found}"
-        raise ValueError(message)
-    return weights

@@ -236,7 +236,15 @@ class SocialModelOracle(ModelOracle[AgentState]):
         with self._counting_failures():
             if writers:
                 return await self._written(prompt, options, writers)
-            return await self._chosen(prompt, options)
+            # An option drawn from probabilities if the model gives sound ones, else the one that it names.
+            if (found := await self._weighed(self._choice(prompt))) is not None:
+                # In the order of the question, not of the showing: equal probabilities give equal draws.
+                weights = [found.probabilities[words] for words in prompt.options]
+                return Answer(
+                    options[self.drawn(weights, prompt.agent.agent_id, prompt.agent.tick)], method=found.method
+                )
+            number, method = await self._named(prompt)
+            return Answer(options[number], method=method)
 
     async def judge(
         self,
@@ -277,15 +285,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
         if self._config.by.attribute is None:
             return {}
         return {name: self._answers["" if name == self._config.model else name] for name in self._config.models}
-
-    async def _chosen(self, prompt: ChoicePrompt, options: Sequence[AgentState]) -> Answer:
-        """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
-        if (found := await self._weighed(self._choice(prompt))) is not None:
-            # In the order of the question, not in that in which they were shown: equal probabilities give equal draws.
-            weights = [found.probabilities[words] for words in prompt.options]
-            return Answer(options[self.drawn(weights, prompt.agent.agent_id, prompt.agent.tick)], method=found.method)
-        number, method = await self._named(prompt)
-        return Answer(options[number], method=method)
 
     def _choice(self, prompt: ChoicePrompt) -> ChoiceRequest:
         instructions, situation = prompt.without_options()

@@ -353,7 +353,9 @@ class TapedModel:
                 raise ValueError("mode record needs a model")
         elif mode == "record" and tape.header() is None:  # without one, an unchecked model would leave an unnamed tape
             identity = model.identity
-            tape.write_header(Header(identity=identity, health=_unchecked(identity)))
+            about = {"backend": identity.backend, "model": identity.model, "dialect": identity.dialect}
+            health = Health(**about, version="", latency_s=0.0, note="not checked")
+            tape.write_header(Header(identity=identity, health=health))
         try:
             self._header = tape.required_header()
         except TapeError:
@@ -482,8 +484,3 @@ def _texts(messages: Sequence[Message]) -> list[tuple[str, str]]:
 
 def _fallback_key(question: bytes) -> bytes:
     return blake2b(question, digest_size=16, person=b"forgone").digest()
-
-
-def _unchecked(identity: Identity) -> Health:
-    backend, model, dialect = identity.backend, identity.model, identity.dialect
-    return Health(backend=backend, version="", model=model, latency_s=0.0, dialect=dialect, note="not checked")

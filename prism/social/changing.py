@@ -19,7 +19,7 @@ from prism.columns import Column, Columns, Floats, Ints, pack, pack_array
 from prism.config.attributes import AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
-from prism.expressions import Expression, Field, compiled
+from prism.expressions import Expression, compiled
 from prism.expressions.tree import reads_view
 from prism.rng import Draw
 from prism.rows import Heap, Values
@@ -71,7 +71,11 @@ class ChangingAttributes:
     ) -> None:
         self._state = state
         self._behaviour = behaviour
-        self.fields = _fields_of(behaviour, declared, ranked_by)
+        used = {change.field.name for change in behaviour.all_changes}
+        used |= {delay.field for delay in behaviour.delays.values()}
+        used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}
+        used |= {of_reader(name) for name in ranked_by}
+        self.fields = {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}
         """`{attribute: its field}`, in the order of the columns."""
         self.places = {name: place for place, name in enumerate(self.fields)}
         """`{attribute: its column}`."""
@@ -238,12 +242,6 @@ class ChangingAttributes:
 
     # Checkpoints
 
-    def _stay(self, name: str, values: Sequence[Value]) -> None:
-        self.stayed[name] = values
-        self.tables.people.changing = self.column
-        if name in self.places:
-            self._table[:, self.places[name]] = self.tables.words.numbers(values)
-
     def columns(self) -> Iterator[Column]:
         for name in self._changing:
             yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
@@ -264,7 +262,10 @@ class ChangingAttributes:
             name = column.removeprefix("attribute.")
             if name != column and name not in self._changing:
                 values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
-                self._stay(name, values)
+                self.stayed[name] = values
+                self.tables.people.changing = self.column
+                if name in self.places:
+                    self._table[:, self.places[name]] = self.tables.words.numbers(values)
         for name in self._changing:
             if (column := f"attribute.{name}") in columns.unread:
                 given: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
@@ -301,16 +302,6 @@ class LiveAttributes(Mapping[str, Value]):
 def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
     guards = (row.when.fields for row in behaviour.chart.transitions if row.when is not None)
     return behaviour.read_outside_guards.union(*guards)
-
-
-def _fields_of(
-    behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig], ranked_by: frozenset[str]
-) -> dict[str, Field]:
-    used = {change.field.name for change in behaviour.all_changes}
-    used |= {delay.field for delay in behaviour.delays.values()}
-    used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}
-    used |= {of_reader(name) for name in ranked_by}
-    return {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}
 
 
 class ReadChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,7 +47,11 @@ def check_social(behaviour: Behaviour[Any]) -> None:
     Raises:
         ConfigError: people do not start offline, cannot come online, see no posts, or cannot decide.
     """
-    _check_triggers(behaviour)
+    sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
+    for row in behaviour.chart.transitions:
+        if row.trigger not in sent:
+            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess(row.trigger, sorted(sent))}"
+            raise _refused(behaviour, problem, _line_of_row(behaviour, row.trigger))
     chart, offline = behaviour.chart, behaviour.in_role(Role.OFFLINE)
     if chart.initial not in offline:
         line = _line_of_state(behaviour, chart.initial)
@@ -75,14 +79,6 @@ def check_social(behaviour: Behaviour[Any]) -> None:
 
 def can_post(behaviour: Behaviour[Any]) -> bool:
     return any(effect == Effect.POST for ends in behaviour.effects.values() for effect in ends.values())
-
-
-def _check_triggers(behaviour: Behaviour[Any]) -> None:
-    sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
-    for row in behaviour.chart.transitions:
-        if row.trigger not in sent:
-            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess(row.trigger, sorted(sent))}"
-            raise _refused(behaviour, problem, _line_of_row(behaviour, row.trigger))
 
 
 def _line_of_row(behaviour: Behaviour[Any], trigger: str) -> int:

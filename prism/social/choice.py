@@ -59,7 +59,6 @@ from prism.social.kernels.choice_kernel import (
 )
 from prism.social.kernels.stretch_kernel import ChoiceTables
 from prism.social.people.people import People
-from prism.social.people.persona import Persona
 from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
@@ -96,7 +95,15 @@ class ChoiceOracle(Oracle[AgentState]):
         self._coefficients = coefficients
         self._traits = tuple((name, getattr(coefficients, name)) for name in TRAITS if getattr(coefficients, name))
         self._attributes = tuple(coefficients.attributes.items())
-        self._effects = _effects_of(behaviour)
+        # `{state: the effect that its delay ends with}`; for composing, which may end with several, a reply.
+        # A row for another trigger, such as a like at the sight of a post, says nothing about the state that it leaves.
+        found = {
+            state.value: Effect(effect)
+            for state, delay in behaviour.delays.items()
+            for (before, _), effect in behaviour.effects.get(delay.trigger, {}).items()
+            if before == state.value
+        }
+        self._effects = {**found, AgentState.COMPOSING.value: Effect.REPLY}
         self._of_rows = behaviour.effects
         self._constants: dict[Effect | None, float] = {
             Effect.LIKE: coefficients.like,
@@ -254,7 +261,24 @@ class ChoiceOracle(Oracle[AgentState]):
         key = current_state.value, trigger, *(option.value for option in options)
         kind, weights = self._options(key), np.empty(len(options))
         forms = np.zeros_like(kind.forms) if context is None else kind.forms
-        choice_kernel.weigh(kind.constants, forms, self._weights, self._row(agent, context), weights, weights.copy())
+        of_post = (0.0,) * ACTIVITY if context is None else _seen(context)
+        total = 0.0
+        for name, weight in self._traits:
+            total += weight * getattr(agent.persona.traits, name)
+        for name, by_value in self._attributes:
+            value = agent.persona.attributes[name]
+            if isinstance(by_value, float):
+                total += by_value * float(value)
+            else:
+                total += by_value.get(str(value), 0.0)
+        choice_kernel.weigh(
+            kind.constants,
+            forms,
+            self._weights,
+            np.array([*of_post, agent.persona.activity, total], dtype=np.float64),
+            weights,
+            weights.copy(),
+        )
         found: list[float] = weights.tolist()
         return found
 
@@ -287,10 +311,6 @@ class ChoiceOracle(Oracle[AgentState]):
             found[key] = (weights / whole[:, None]).tolist()
         return found
 
-    def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:
-        of_post = (0.0,) * ACTIVITY if view is None else _seen(view)
-        return np.array([*of_post, agent.persona.activity, self._own(agent.persona)], dtype=np.float64)
-
     def _options(self, key: tuple[str, ...]) -> _Options:
         found = self._kinds.get(key)
         if found is None:
@@ -310,18 +330,6 @@ class ChoiceOracle(Oracle[AgentState]):
             return 0.0, FIXED
         return self._constants[effect], SPREADS if effect in _SPREADING else ENGAGES
 
-    def _own(self, persona: Persona) -> float:
-        total = 0.0
-        for name, weight in self._traits:
-            total += weight * getattr(persona.traits, name)
-        for name, by_value in self._attributes:
-            value = persona.attributes[name]
-            if isinstance(by_value, float):
-                total += by_value * float(value)
-            else:
-                total += by_value.get(str(value), 0.0)
-        return total
-
 
 _OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -330,15 +338,3 @@ _OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The methods that `answer_all` replaces. An oracle that overrides one of these answers each question by itself."""
-
-
-def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:
-    """Return `{state: the effect that its delay ends with}`; for composing, which may end with several, a reply."""
-    # A row for another trigger, such as a like at the sight of a post, says nothing about the state that it leaves.
-    found = {
-        state.value: Effect(effect)
-        for state, delay in behaviour.delays.items()
-        for (before, _), effect in behaviour.effects.get(delay.trigger, {}).items()
-        if before == state.value
-    }
-    return {**found, AgentState.COMPOSING.value: Effect.REPLY}

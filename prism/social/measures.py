@@ -155,17 +155,15 @@ class Moment:
         if values is None:
             raise ValueError(f"{name}: nobody has {measure.attribute!r}")
         if values.dtype.kind in "fi":
-            return self._of_numbers(measure, values.astype(np.float64))
+            values = values.astype(np.float64)
+            if measure.kind == "assortativity":
+                tails, heads = self._ends  # over ties, of the follower's and the followee's: Newman (2003), equation 21
+                return correlation(values[tails], values[heads])
+            if measure.kind == "correlation":
+                return correlation(values, self._attention(measure).astype(np.float64))
+            return variance(values) if measure.kind == "variance" else bimodality(values)
         groups = np.unique(values, return_inverse=True)[1]
         return _OF_GROUPS[measure.kind](*self._ends, groups)
-
-    def _of_numbers(self, measure: MeasureName, values: Floats) -> float:
-        if measure.kind == "assortativity":
-            tails, heads = self._ends  # over ties, of the follower's and the followee's: Newman (2003), equation 21
-            return correlation(values[tails], values[heads])
-        if measure.kind == "correlation":
-            return correlation(values, self._attention(measure).astype(np.float64))
-        return variance(values) if measure.kind == "variance" else bimodality(values)
 
     def _attention(self, measure: MeasureName) -> Ints:
         if measure.attention == "reshares":

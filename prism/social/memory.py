@@ -141,7 +141,10 @@ class Memory:
                 self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
 
     def add_events(self, tick: int, events: Sequence[Event]) -> None:
-        posts = self._posts_of(events)
+        named = {post for each in events if isinstance(each, PostEvent) for post in (each.post, each.parent)}
+        ids = np.array(sorted(post for post in named if post is not None), dtype=np.int64)
+        numbers = self._network.living.numbers(ids)
+        posts = {post.id: post for post in self._network.living.made(numbers)}
         for event in events:
             if isinstance(event, TieChanged):
                 self._remember(self._own, event.agent, Remembered(tick, event.kind, event.whom, NO_POST))
@@ -155,12 +158,6 @@ class Memory:
                 if target.author != event.agent:
                     told = msgspec.structs.replace(own, other=event.agent)
                     self._remember(self._of_others, target.author, told)
-
-    def _posts_of(self, events: Sequence[Event]) -> dict[int, Post]:
-        named = {post for each in events if isinstance(each, PostEvent) for post in (each.post, each.parent)}
-        ids = np.array(sorted(post for post in named if post is not None), dtype=np.int64)
-        numbers = self._network.living.numbers(ids)
-        return {post.id: post for post in self._network.living.made(numbers)}
 
     def _about(self, tick: int, what: str, other: int, post: Post, said: str = "", likes: int = 0) -> Remembered:
         topics = cut(", ".join(post.topics), NAME_CHARS)

@@ -216,19 +216,16 @@ class Network:
             found[TIES.name] = tied["who"], tied["what"] - col.FOLLOW, tied["post"], tied["above"]
         readers = events["who"][what == col.FEED]
         if len(readers):
-            found[FEEDS.name] = self._feeds(readers)
+            # The feeds that people were shown: the reader, the place and the post of each row.
+            t = self.state.t
+            shown = t.people["shown"][readers].astype(np.int64)
+            lengths = np.maximum(shown, 1)
+            who, places = np.repeat(readers, lengths), places_in_lists(lengths)
+            numbers = t.feed[who, places] - t.counts.posts[col.BASE]
+            is_shown = np.repeat(shown > 0, lengths)
+            ids = ids_of(t.posts[np.where(is_shown, numbers, 0)])
+            found[FEEDS.name] = who, places + 1, np.where(is_shown, ids, NO_POST)
         return found
-
-    def _feeds(self, readers: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return the feeds that people were shown: the reader, the place and the post of each row."""
-        t = self.state.t
-        shown = t.people["shown"][readers].astype(np.int64)
-        lengths = np.maximum(shown, 1)
-        who, places = np.repeat(readers, lengths), places_in_lists(lengths)
-        numbers = t.feed[who, places] - t.counts.posts[col.BASE]
-        is_shown = np.repeat(shown > 0, lengths)
-        ids = ids_of(t.posts[np.where(is_shown, numbers, 0)])
-        return who, places + 1, np.where(is_shown, ids, NO_POST)
 
     def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post.

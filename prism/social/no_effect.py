@@ -45,7 +45,23 @@ def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
     """
     length = config.simulation.ticks_per_round
     arrivals = min(max(int(length * config.population.activity.arrival), 1), length - 1)
-    entered = _earliest(config, behaviour)
+    # `{state: the fewest ticks after coming online in which a rule leads there}`, of those that rules reach.
+    chart = behaviour.chart
+    entered = {chart.initial: 0}
+    waiting = [chart.initial]
+    while waiting:
+        state = waiting.pop()
+        for row in chart.transitions:
+            if row.source != state or row.trigger == ROUND_ENDS:
+                continue
+            delay = behaviour.delays.get(state)
+            steps = _STEPS.get(row.trigger, 1)
+            if delay is not None and delay.trigger == row.trigger:
+                steps = _usual_ticks(delay, config) or 1
+            for target in chart.valid_targets(state, row.trigger) if row.target is None else (row.target,):
+                if entered[state] + steps < entered.get(target, config.simulation.ticks_per_round):
+                    entered[target] = entered[state] + steps
+                    waiting.append(target)
     for state, delay in behaviour.delays.items():
         if behaviour.roles.get(state) == Role.BROWSE or state not in entered:
             continue
@@ -74,27 +90,6 @@ def _usual_ticks(delay: Delay, config: Config) -> int | None:
         return delay.ticks(0.5)
     section, _, name = delay.field.partition(".")
     return int(getattr(config.statechart, name)) if section == "statechart" else None
-
-
-def _earliest(config: Config, behaviour: Behaviour[Any]) -> dict[Any, int]:
-    """Return `{state: the fewest ticks after coming online in which a rule leads there}`, of those that rules reach."""
-    chart = behaviour.chart
-    found = {chart.initial: 0}
-    waiting = [chart.initial]
-    while waiting:
-        state = waiting.pop()
-        for row in chart.transitions:
-            if row.source != state or row.trigger == ROUND_ENDS:
-                continue
-            delay = behaviour.delays.get(state)
-            steps = _STEPS.get(row.trigger, 1)
-            if delay is not None and delay.trigger == row.trigger:
-                steps = _usual_ticks(delay, config) or 1
-            for target in chart.valid_targets(state, row.trigger) if row.target is None else (row.target,):
-                if found[state] + steps < found.get(target, config.simulation.ticks_per_round):
-                    found[target] = found[state] + steps
-                    waiting.append(target)
-    return found
 
 
 # Attributes

@@ -87,11 +87,26 @@ class Realised:
         rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
         days = self._people * ticks * self._tick_s / DAY_S
+        found = {}
+        for state, counts in zip(self._states, self._state.t.stays, strict=True):
+            places = np.flatnonzero(counts)
+            if len(places):
+                # The ticks of the stays that are counted at places, rounded down to three digits from a thousand
+                # on.
+                steps, digits = np.divmod(places - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
+                found[state] = self._lengths(
+                    np.where(
+                        places < col.EXACT_TICKS,
+                        places,
+                        (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0),
+                    ),
+                    counts[places],
+                )
         return {
             "engagement_per_post_seen": _ratio(engagements, self.feeds.seen),
             "actions_per_person_day": _ratio(actions, days),
             "time_by_state": {state: _ratio(spent[state], self._people * ticks) for state in sorted(spent)},
-            "dwell": self._dwell(),
+            "dwell": dict(sorted(found.items())),
         }
 
     def columns(self) -> Iterator[Column]:
@@ -118,14 +133,6 @@ class Realised:
         before, lengths = np.divmod(columns.array("stays.key"), col.LENGTHS)
         is_here, counts = is_here[before], columns.array("stays")
         t.stays[states[before[is_here]], lengths[is_here]] = counts[is_here]
-
-    def _dwell(self) -> dict[str, dict[str, float]]:
-        found = {}
-        for state, counts in zip(self._states, self._state.t.stays, strict=True):
-            places = np.flatnonzero(counts)
-            if len(places):
-                found[state] = self._lengths(_lengths_at(places), counts[places])
-        return dict(sorted(found.items()))
 
     def _lengths(self, lengths: Ints, counts: Ints) -> dict[str, float]:
         """Return the distribution of stays by their lengths in ticks, which ascend, and how many of each there are."""
@@ -177,9 +184,3 @@ def _pair(configured: float, of_configured: float, realised: float, of_realised:
 
 def _ratio(part: float, whole: float) -> float:
     return round(part / whole, 6) if whole else 0.0
-
-
-def _lengths_at(places: Ints) -> Ints:
-    """Return the ticks of the stays that are counted at places, rounded down to three digits from a thousand on."""
-    steps, digits = np.divmod(places - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
-    return np.where(places < col.EXACT_TICKS, places, (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0))

@@ -135,9 +135,6 @@ class SocialState:
             )
         )
         self.t.counts.originals[col.BITS] = -1
-        self._make_room_for_people(feed.size)
-
-    def _make_room_for_people(self, size: int) -> None:
         t, settings = self.t, self.t.settings
         wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
         if settings.exposure != col.ONCE:
@@ -148,7 +145,7 @@ class SocialState:
                     exposed=np.zeros((len(t.people), 1), dtype=np.int32),
                     engaged=np.zeros((len(t.people), 1), dtype=np.int32),
                 )
-        self.t = t._replace(feed=widened(t.feed, size))
+        self.t = t._replace(feed=widened(t.feed, feed.size))
         ends = t.people["exposed_end"].copy()
         for name, width in wanted.items():
             if name == "exposed":

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from prism.agents.questions import Forms, QuestionKind, Questions
-from prism.agents.waves import Kind
 from prism.columns import Ints, begins_run
 from prism.domain import Stretch
 from prism.events import LIKES, POSTS, QUESTIONS
@@ -88,31 +87,22 @@ class Stretches:
         if ticks.start % world.ticks_per_round == 0:
             world.begin_round(ticks.start)
         log.progress[:], taken = 0, network.taken
-        before = log.progress[ASKED] = _put_in(log, pending)
+        at = 0
+        for questions, chosen, moves in pending:
+            to = slice(at, at + len(questions))
+            log.agents[to], log.codes[to], log.ticks[to] = questions.agents, questions.codes, questions.tick
+            log.options[to], log.moves[to] = chosen, moves
+            at = to.stop
+        before = log.progress[ASKED] = at
         limit = LIMIT if are_compiled() else LIMIT_PLAIN
-        tables = (hold(each) for hold, each in zip(self._hold, (chart, known, choosing, wave, log), strict=True))
-        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, *tables)
+        held = (hold(each) for hold, each in zip(self._hold, (chart, known, choosing, wave, log), strict=True))
+        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, *held)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
         network.check_limits(done)
         rest = None if left < 0 else SocialWave(world, done, wave.due[:left].copy(), wave.codes[:left].copy())
-        return self._came_of(log, before, taken, forms.kinds, kinds, rest)
-
-    def _came_of(
-        self,
-        log: StretchBuffers,
-        before: int,
-        taken: int,
-        kinds: Sequence[Kind],
-        asked_kinds: Mapping[int, QuestionKind],
-        wave: SocialWave | None,
-    ) -> Stretch:
-        """Return what came of some ticks.
-
-        Args:
-            before: the questions that were asked before them; taken: the number of the first post made in them.
-        """
+        # What came of some ticks.
         network = self._world.network
         done, asked, settled, updates = (int(log.progress[place]) for place in (DONE, ASKED, NEXT, UPDATES))
         # What took place: events are in the order of their waves, so each table has its rows in this order, too.
@@ -134,13 +124,13 @@ class Stretches:
         return Stretch(
             ticks=done,
             tables=tables,
-            kinds=kinds,
-            asked_kinds=asked_kinds,
+            kinds=forms.kinds,
+            asked_kinds=kinds,
             triggers=int(log.turns[:done].sum()),
             updates=log.counts.tolist(),
             asked=asked - before,
-            pending=[*_pending(log, asked_kinds, columns, before, max(before, settled), asked)],
-            wave=wave,
+            pending=[*_pending(log, kinds, columns, before, max(before, settled), asked)],
+            wave=rest,
         )
 
     def _rooms(self, people: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
@@ -160,16 +150,6 @@ class Stretches:
 
 def _ints(*shape: int) -> Any:
     return np.zeros(shape, dtype=np.int64)
-
-
-def _put_in(log: StretchBuffers, pending: Pending) -> int:
-    at = 0
-    for questions, chosen, moves in pending:
-        to = slice(at, at + len(questions))
-        log.agents[to], log.codes[to], log.ticks[to] = questions.agents, questions.codes, questions.tick
-        log.options[to], log.moves[to] = chosen, moves
-        at = to.stop
-    return at
 
 
 def _pending(

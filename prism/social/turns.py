@@ -75,7 +75,44 @@ class SocialTurns(Turns):
         """Write the guards of the chart as a kernel, if that is not done for all triggers, as kernels are now."""
         self._world.follow_kernels()
         if (self._triggers, self._are_compiled) != (len(self._world.triggers_known), kernels.are_compiled()):
-            self._make_tables()
+            # Look up the outcome of each trigger in each state, and write the guards that decide it as a kernel.
+            world, chart = self._world, self._chart
+            triggers, states = world.triggers_known, world.states_known
+            self._triggers, size = len(triggers), len(triggers) * len(states)
+            self._are_compiled = kernels.are_compiled()
+            fixed, starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
+            views = np.zeros(size, dtype=np.bool_)
+            self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
+            self._rows: dict[int, Rows[Any]] = {}
+            drawn = drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)
+            fields, used, bodies = FieldSource(world.changing.tables, drawn, columns="t.own"), 0, list[str]()
+            for code, before in enumerate(states):
+                for place, trigger in enumerate(triggers):
+                    group = code * len(triggers) + place
+                    rows = chart.rows(before, trigger)
+                    if rows is None:
+                        fixed[group] = self.number(Kind(trigger, before.value, before.value, Source.NO_ROW))
+                    elif rows.certain is not None:
+                        fixed[group] = self._of_selected(rows.certain, rows)
+                    elif (body := _body(fields, rows, group)) is not None:
+                        fixed[group], starts[group], self._rows[used] = col.GUARDED, used, rows
+                        views[group] = reads_view(rows.reads)
+                        used += 1 << len(rows.guarded)
+                        bodies.append(body)
+            outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
+            self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
+            traits, kind_of = world.traits.traits(np.arange(world.population.size))
+            weights = [self._intentions.weights(each) for each in traits]
+            table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
+            text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
+            state = world.network.state
+            pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
+            state.t = state.t._replace(
+                own=fields.columns(),
+                settings=state.t.settings._replace(pattern=pattern),
+                weights=table,
+                kind_of=np.asarray(kind_of, dtype=np.int32),
+            )
 
     def take(self, wave: Wave[Any], numbers: Ints) -> None:
         self.prepare()
@@ -164,46 +201,6 @@ class SocialTurns(Turns):
         return found
 
     # Tables
-
-    def _make_tables(self) -> None:
-        """Look up the outcome of each trigger in each state, and write the guards that decide it as a kernel."""
-        world, chart = self._world, self._chart
-        triggers, states = world.triggers_known, world.states_known
-        self._triggers, size = len(triggers), len(triggers) * len(states)
-        self._are_compiled = kernels.are_compiled()
-        fixed, starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
-        views = np.zeros(size, dtype=np.bool_)
-        self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
-        self._rows: dict[int, Rows[Any]] = {}
-        drawn = drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)
-        fields, used, bodies = FieldSource(world.changing.tables, drawn, columns="t.own"), 0, list[str]()
-        for code, before in enumerate(states):
-            for place, trigger in enumerate(triggers):
-                group = code * len(triggers) + place
-                rows = chart.rows(before, trigger)
-                if rows is None:
-                    fixed[group] = self.number(Kind(trigger, before.value, before.value, Source.NO_ROW))
-                elif rows.certain is not None:
-                    fixed[group] = self._of_selected(rows.certain, rows)
-                elif (body := _body(fields, rows, group)) is not None:
-                    fixed[group], starts[group], self._rows[used] = col.GUARDED, used, rows
-                    views[group] = reads_view(rows.reads)
-                    used += 1 << len(rows.guarded)
-                    bodies.append(body)
-        outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
-        self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
-        traits, kind_of = world.traits.traits(np.arange(world.population.size))
-        weights = [self._intentions.weights(each) for each in traits]
-        table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
-        text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
-        state = world.network.state
-        pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
-        state.t = state.t._replace(
-            own=fields.columns(),
-            settings=state.t.settings._replace(pattern=pattern),
-            weights=table,
-            kind_of=np.asarray(kind_of, dtype=np.int32),
-        )
 
     def _of_selected(self, found: Transition[Any] | Choice[Any] | None, rows: Rows[Any]) -> int:
         if isinstance(found, Transition):

@@ -100,14 +100,12 @@ class SurveyOracle(ModelOracle[Any]):
         if not is_open and len(options) <= LISTED_MAX:
             meanings = dict(zip(agent.item.choices[:: len(agent.item.choices) - 1], agent.item.labels, strict=False))
             found = await self._weighed(
-                (
-                    ChoiceRequest(
-                        state=agent.respondent.situation(),
-                        instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
-                        options={choice: meanings.get(choice) for choice in agent.item.choices},
-                        asked_by=self.asker_name(agent, "", None),
-                        model=model_named(self._config, agent.respondent.attributes),
-                    )
+                ChoiceRequest(
+                    state=agent.respondent.situation(),
+                    instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
+                    options={choice: meanings.get(choice) for choice in agent.item.choices},
+                    asked_by=self.asker_name(agent, "", None),
+                    model=model_named(self._config, agent.respondent.attributes),
                 )
             )
             if found is not None:

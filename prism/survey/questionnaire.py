@@ -92,7 +92,12 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
 
     def checked(file: _File) -> tuple[tuple[Item, ...], dict[str, int], int]:
         items = tuple(_checked(item, f"questions[{place}]") for place, item in enumerate(file.questions))
-        _check_names(items)
+        seen = Counter[str]()
+        for place, item in enumerate(items):
+            seen[item.id.lower()] += 1
+            if seen[item.id.lower()] > 1:
+                problem = f"expected an id of its own for each question, got {item.id!r} a second time"
+                raise SettingError("questions", problem, keys=[f"questions[{place}].id"])
         return items, _moments(file.at), file.repeat
 
     (items, at, repeat), top = read_as(text, source, _File, checked)
@@ -109,15 +114,6 @@ def _moments(at: int | dict[str, int] | None) -> dict[str, int]:
     return moments
 
 
-def _check_names(items: tuple[Item, ...]) -> None:
-    seen = Counter[str]()
-    for place, item in enumerate(items):
-        seen[item.id.lower()] += 1
-        if seen[item.id.lower()] > 1:
-            problem = f"expected an id of its own for each question, got {item.id!r} a second time"
-            raise SettingError("questions", problem, keys=[f"questions[{place}].id"])
-
-
 def _checked(item: Item, key: str) -> Item:
     if not _NAME.fullmatch(item.id):
         problem = f"expected at most 60 letters, digits and underscores, the first a letter, got {item.id!r}"
@@ -130,27 +126,23 @@ def _checked(item: Item, key: str) -> Item:
     if not 1 <= len(text) <= TEXT_CHARS:
         raise _wrong(key, "text", f"expected 1 to {TEXT_CHARS:,} characters, got {len(text):,} or more")
     if item.options:
-        return msgspec.structs.replace(item, text=text, options=_checked_options(item, key))
+        if item.labels:
+            raise _wrong(key, "labels", "expected none: only a scale has labels")
+        options = tuple(one_line(option, OPTION_CHARS + 1) for option in item.options)
+        if not 2 <= len(options) <= OPTIONS_MAX:
+            raise _wrong(key, "options", f"expected 2 to {OPTIONS_MAX} options, got {len(options)}")
+        for place, option in enumerate(options):
+            if not 1 <= len(option) <= OPTION_CHARS:
+                problem = f"expected 1 to {OPTION_CHARS} characters, got {len(option)}"
+                raise _wrong(key, f"options[{place}]", problem)
+            if option.lower() in [before.lower() for before in options[:place]]:
+                raise _wrong(key, f"options[{place}]", f"expected another option than those before it, got {option!r}")
+        return msgspec.structs.replace(item, text=text, options=options)
     if item.labels and (item.scale is None or len(item.labels) != 2):
         raise _wrong(key, "labels", f"expected two texts, for the ends of a scale, got {len(item.labels)}")
     if item.scale is not None:
         _check_scale(item.scale, key)
     return msgspec.structs.replace(item, text=text, labels=tuple(one_line(each, OPTION_CHARS) for each in item.labels))
-
-
-def _checked_options(item: Item, key: str) -> tuple[str, ...]:
-    if item.labels:
-        raise _wrong(key, "labels", "expected none: only a scale has labels")
-    options = tuple(one_line(option, OPTION_CHARS + 1) for option in item.options)
-    if not 2 <= len(options) <= OPTIONS_MAX:
-        raise _wrong(key, "options", f"expected 2 to {OPTIONS_MAX} options, got {len(options)}")
-    for place, option in enumerate(options):
-        if not 1 <= len(option) <= OPTION_CHARS:
-            problem = f"expected 1 to {OPTION_CHARS} characters, got {len(option)}"
-            raise _wrong(key, f"options[{place}]", problem)
-        if option.lower() in [before.lower() for before in options[:place]]:
-            raise _wrong(key, f"options[{place}]", f"expected another option than those before it, got {option!r}")
-    return options
 
 
 def _check_scale(scale: tuple[int, ...], key: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from prism.columns import Floats, Ints
+from prism.columns import Ints
 from prism.config.attributes import PLACE, AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
@@ -98,7 +98,21 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     text = decode_text(data, source, config.encoding, "population.encoding")
     found = read_table(text, source, {*FIGURES, *config.attributes})
     columns = [each.lower() if each.lower() in FIGURES else each for each in found.header]
-    figure = _figure_of(columns, config, source, found.line)
+    # The column of figures; the others are attributes which the table alone gives.
+    figure, *more = [column for column in columns if column in FIGURES] or [""]
+    if not figure or more or len({*columns}) != len(columns):
+        problem = f"expected one column of figures ({', '.join(FIGURES)}) and columns that differ"
+        raise InputError(source, f"{problem}, got: {', '.join(columns) or 'nothing'}", line=found.line)
+    given = [column for column in columns if column != figure]
+    unknown = next((column for column in given if column not in config.attributes), None)
+    if unknown is not None or not given:
+        shown = "no column of an attribute" if unknown is None else f"the column {unknown!r}"
+        expected = ", ".join(config.attributes) or "none, because none is declared"
+        raise InputError(source, f"has {shown}: expected attributes of {PLACE} ({expected})", line=found.line)
+    for name in given:
+        if config.attributes[name].is_drawn or config.attributes[name].default is not None:
+            problem = f"expected a declaration without default and ways to draw it ({PLACE}.{name}): the table gives it"
+            raise InputError(source, problem, key=name, line=found.line)
     names = tuple(name for name in config.attributes if name in columns)
     # 1. The figure of each row.
     figures: dict[tuple[Category, ...], float] = {}
@@ -108,7 +122,17 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
         row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
         if row in figures:
             raise InputError(source, f"is the row of line {lines[row]} again", line=line)
-        lines[row], figures[row] = line, _number(cells[figure], figure, source, line, has_groups=found.separator != ";")
+        # A figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
+        text = cells[figure]
+        has_groups = found.separator != ";"
+        number = plain_number(text) if "," not in text or (has_groups and figure == "count") else None
+        if number is None or not 0.0 <= number < math.inf:
+            problem = f"expected a number of 0 or more, such as 1200 or 20.5, got {text[:60]!r}"
+            raise InputError(source, problem, key=figure, line=line)
+        if figure == "count" and not has_groups and _POINTS.fullmatch(text):
+            problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
+            raise InputError(source, problem, key=figure, line=line)
+        lines[row], figures[row] = line, number
     # 2. Every combination has one.
     table = MarginTable(source, names, figures, None)
     for row in product(*table.categories.values()):
@@ -164,7 +188,30 @@ class Margins:
             )
             for table in tables
         ]
-        self.shares = self._fitted()
+        # The share of each combination, by iterative proportional fitting.
+        # 1. Begin with all combinations alike: this leaves attributes independent as far as the tables let them be.
+        joint = np.full(self._shape, 1.0 / math.prod(self._shape))
+        # 2. Scale to one table after the other. Each scaling spoils the others a little less, where they agree.
+        for _ in range(ROUNDS_MAX):
+            before = joint
+            for table, target in zip(self.tables, self._targets, strict=True):
+                others = self._axes_but(table)
+                now = joint.sum(axis=others)  # the present shares of the table: an axis for each of its attributes
+                factors = np.divide(target, now, out=np.zeros_like(now), where=now > 0.0)
+                joint = joint * np.expand_dims(factors, others)
+            if float(np.abs(joint - before).max()) < CHANGE_MIN:
+                break
+        # 3. Tables that agree in pairs, but not all together, never converge: the remaining difference tells which one
+        # is wrong.
+        for table, target in zip(self.tables, self._targets, strict=True):
+            now = joint.sum(axis=self._axes_but(table))
+            place = int(np.abs(now - target).argmax())
+            asked, left = float(target.ravel()[place]), float(now.ravel()[place])
+            if abs(asked - left) > TOLERANCE:
+                wrong = _in_words(table.names, [*self._rows_of(table)][place])
+                problem = f"contradicts the other tables: {wrong} is {asked:.1%} here, and they leave {left:.1%}"
+                raise InputError(table.source, problem)
+        self.shares = np.asarray(joint / joint.sum())
         """The share of each combination: an axis for each attribute."""
         self.narrowed = {
             name: [
@@ -215,32 +262,6 @@ class Margins:
 
     def _rows_of(self, table: MarginTable) -> Iterator[tuple[Category, ...]]:
         return product(*(self._categories[name] for name in table.names))
-
-    def _fitted(self) -> Floats:
-        """Return the share of each combination, by iterative proportional fitting."""
-        # 1. Begin with all combinations alike: this leaves attributes independent as far as the tables let them be.
-        joint = np.full(self._shape, 1.0 / math.prod(self._shape))
-        # 2. Scale to one table after the other. Each scaling spoils the others a little less, where they agree.
-        for _ in range(ROUNDS_MAX):
-            before = joint
-            for table, target in zip(self.tables, self._targets, strict=True):
-                others = self._axes_but(table)
-                now = joint.sum(axis=others)  # the present shares of the table: an axis for each of its attributes
-                factors = np.divide(target, now, out=np.zeros_like(now), where=now > 0.0)
-                joint = joint * np.expand_dims(factors, others)
-            if float(np.abs(joint - before).max()) < CHANGE_MIN:
-                break
-        # 3. Tables that agree in pairs, but not all together, never converge: the remaining difference tells which one
-        # is wrong.
-        for table, target in zip(self.tables, self._targets, strict=True):
-            now = joint.sum(axis=self._axes_but(table))
-            place = int(np.abs(now - target).argmax())
-            asked, left = float(target.ravel()[place]), float(now.ravel()[place])
-            if abs(asked - left) > TOLERANCE:
-                row = _in_words(table.names, [*self._rows_of(table)][place])
-                problem = f"contradicts the other tables: {row} is {asked:.1%} here, and they leave {left:.1%}"
-                raise InputError(table.source, problem)
-        return np.asarray(joint / joint.sum())
 
 
 class DrawnMargins:
@@ -294,25 +315,6 @@ class DrawnMargins:
         return [draw_attribute(person, seed, name, declared[place]) for person, place in enumerate(places)]
 
 
-def _figure_of(columns: Sequence[str], config: PopulationConfig, source: str, line: int) -> str:
-    """Return the column of figures; the others are attributes which the table alone gives."""
-    figures = [column for column in columns if column in FIGURES]
-    if len(figures) != 1 or len({*columns}) != len(columns):
-        problem = f"expected one column of figures ({', '.join(FIGURES)}) and columns that differ"
-        raise InputError(source, f"{problem}, got: {', '.join(columns) or 'nothing'}", line=line)
-    given = [column for column in columns if column not in figures]
-    unknown = next((column for column in given if column not in config.attributes), None)
-    if unknown is not None or not given:
-        shown = "no column of an attribute" if unknown is None else f"the column {unknown!r}"
-        expected = ", ".join(config.attributes) or "none, because none is declared"
-        raise InputError(source, f"has {shown}: expected attributes of {PLACE} ({expected})", line=line)
-    for name in given:
-        if config.attributes[name].is_drawn or config.attributes[name].default is not None:
-            problem = f"expected a declaration without default and ways to draw it ({PLACE}.{name}): the table gives it"
-            raise InputError(source, problem, key=name, line=line)
-    return figures[0]
-
-
 def _category(text: str, name: str, declaration: AttributeConfig, source: str, line: int) -> Category:
     found: Category | None = None
     expected = declaration.expected
@@ -336,21 +338,6 @@ def _category(text: str, name: str, declaration: AttributeConfig, source: str, l
     if found is None or not (declaration.holds(found.low) and declaration.holds(found.high)):
         raise InputError(source, f"expected {expected}, got {text[:60]!r}", key=name, line=line)
     return found
-
-
-def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool) -> float:
-    """Return a figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
-
-    Where commas cannot stand between thousands, points may: then a count such as 1.200 is refused.
-    """
-    number = plain_number(text) if "," not in text or (has_groups and figure == "count") else None
-    if number is None or not 0.0 <= number < math.inf:
-        problem = f"expected a number of 0 or more, such as 1200 or 20.5, got {text[:60]!r}"
-        raise InputError(source, problem, key=figure, line=line)
-    if figure == "count" and not has_groups and _POINTS.fullmatch(text):
-        problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
-        raise InputError(source, problem, key=figure, line=line)
-    return number
 
 
 def _categories_of(name: str, tables: Sequence[MarginTable], declaration: AttributeConfig) -> tuple[Category, ...]:

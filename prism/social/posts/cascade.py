@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, pack_array, pack_fields, pack_items, records_in
 from prism.social import tables as col
@@ -85,28 +84,21 @@ class Cascades:
         sizes[old] = 0
         living = np.flatnonzero(sizes)
         if self.length > MOST * len(living):
-            self._drop(living)
-
-    def _drop(self, living: NDArray[np.intp]) -> None:
-        """Drop forgotten cascades from the table: a quarter of the rows at least, so it pays for the copying.
-
-        The second part begins with the oldest living cascade that makes the table short enough. At worst, all the
-        living are in the first part.
-        """
-        counts, state = self._counts, self._state
-        length, was_early = self.length, int(np.searchsorted(living, counts[col.EARLY]))
-        ends = np.append(living, length)
-        lengths = np.arange(len(ends)) + length - ends  # of the table, by the number of cascades in the first part
-        count = max(was_early, int(np.argmax(lengths <= ENOUGH * len(living))))
-        begin, early = int(ends[count]), living[:count]
-        numbers = np.append(state.t.early[early[:was_early]], early[was_early:] + counts[col.SHIFT])
-        counts[col.CASCADE_FIRST] = begin + counts[col.SHIFT]
-        counts[col.SHIFT] = counts[col.CASCADE_FIRST] - count
-        counts[col.EARLY], counts[col.ROWS] = count, count + length - begin
-        state.t = state.t._replace(early=numbers if count else np.zeros(1, dtype=np.int64))
-        for table in (state.t.cascades, state.t.trees):
-            kept = np.concatenate((table[early], table[begin:length]))
-            table[: len(kept)] = kept
+            # Drop forgotten cascades from the table: a quarter of the rows at least, so it pays for the copying.
+            counts, state = self._counts, self._state
+            length, was_early = self.length, int(np.searchsorted(living, counts[col.EARLY]))
+            ends = np.append(living, length)
+            lengths = np.arange(len(ends)) + length - ends  # of the table, by the number of cascades in the first part
+            count = max(was_early, int(np.argmax(lengths <= ENOUGH * len(living))))
+            begin, early = int(ends[count]), living[:count]
+            numbers = np.append(state.t.early[early[:was_early]], early[was_early:] + counts[col.SHIFT])
+            counts[col.CASCADE_FIRST] = begin + counts[col.SHIFT]
+            counts[col.SHIFT] = counts[col.CASCADE_FIRST] - count
+            counts[col.EARLY], counts[col.ROWS] = count, count + length - begin
+            state.t = state.t._replace(early=numbers if count else np.zeros(1, dtype=np.int64))
+            for table in (state.t.cascades, state.t.trees):
+                kept = np.concatenate((table[early], table[begin:length]))
+                table[: len(kept)] = kept
 
     def columns(self) -> Iterator[Column]:
         """Yield the table, forgotten cascades included, for `restore`."""

@@ -90,13 +90,37 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
             lost digits, or there is no tie.
     """
     # 1. What the comments say, and how the table is read.
-    table = _table(decode_text(data, source), source)
+    text = decode_text(data, source)
+    above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > CELL_CHARS_MAX:
+            raise InputError(source, f"expected lines of at most {CELL_CHARS_MAX:,} characters", line=number)
+        if _is_tie(line):
+            kept.append(line)
+        elif line.strip(_BLANK) and kept:
+            within.append((number, line))
+        elif line.strip(_BLANK):
+            above.append(line.strip())
+    told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
+    table = _Table(source, above, within, kept[1:] if told else kept, told[1] if told else "", text)
     konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
     if konect == "bip":
         problem = "its first line says `bip`: expected ties between people, not of people to other things"
         raise InputError(source, problem)
     reading = _reading(table, config, is_konect=bool(konect))
-    _check_comments(table, reading)
+    # Refuse a comment between rows that looks like a tie, or that may divide people from ties, as in TGF.
+    for number, line in table.within:
+        is_title = _TITLES.issuperset(re.findall(r"[^\W_]+", line.lower()))
+        if is_title and number < table.number(len(table.lines) - 1):
+            problem = "stands between rows and may divide people from ties: keep the ties alone, or remove it"
+            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
+        try:
+            cells = cells_of([line], reading.separator)[0]
+        except UnclearError:  # a quote that is not closed: no tie has one
+            continue
+        if sum(map(bool, map(str.strip, cells))) == reading.width:
+            problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
+            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
     # 2. Its ties, and which of them go both ways.
     raw, ends, undirected = _ends(table, reading)
     names, ends = _people(table, reading, raw, ends)
@@ -122,21 +146,6 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         by_setting=not konect and undirected is None,
         comments=len(table.within),
     )
-
-
-def _table(text: str, source: str) -> _Table:
-    above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > CELL_CHARS_MAX:
-            raise InputError(source, f"expected lines of at most {CELL_CHARS_MAX:,} characters", line=number)
-        if _is_tie(line):
-            kept.append(line)
-        elif line.strip(_BLANK) and kept:
-            within.append((number, line))
-        elif line.strip(_BLANK):
-            above.append(line.strip())
-    told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
-    return _Table(source, above, within, kept[1:] if told else kept, told[1] if told else "", text)
 
 
 def _is_tie(line: str) -> bool:
@@ -174,22 +183,6 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
             raise table.error(error.problem, error.at) from None
         first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
         raise InputError(table.source, f"{error.problem}; it begins {first}") from None
-
-
-def _check_comments(table: _Table, reading: Reading) -> None:
-    """Refuse a comment between rows that looks like a tie, or that may divide people from ties, as in TGF."""
-    for number, line in table.within:
-        is_title = _TITLES.issuperset(re.findall(r"[^\W_]+", line.lower()))
-        if is_title and number < table.number(len(table.lines) - 1):
-            problem = "stands between rows and may divide people from ties: keep the ties alone, or remove it"
-            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
-        try:
-            cells = cells_of([line], reading.separator)[0]
-        except UnclearError:  # a quote that is not closed: no tie has one
-            continue
-        if sum(map(bool, map(str.strip, cells))) == reading.width:
-            problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
-            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
 
 
 def _is_short(table: _Table, separator: str, at: int) -> bool:
@@ -254,10 +247,32 @@ def _people(
     # 1. Ids that are not all plain integers: checked, and those that are one and the same, such as 7 and 7.0, united.
     names = raw
     if not all(map(INTEGER.fullmatch, raw)):
-        _check_ids(table, reading, raw, ends)
+        # Refuse texts that cannot be ids. The error names the first line with one.
+        ids = [*map(str.strip, raw)]
+        is_numeric = all(
+            INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _FLOAT.fullmatch(name) for name in ids
+        )
+        headers = {reading.names[end] for end in reading.ends} if reading.names else set()
+        for number, name in enumerate(ids):
+            whole = WHOLE_FLOAT.fullmatch(name)
+            is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
+            if not name:
+                problem = ""
+            elif name in MISSING:
+                problem = f"expected an id, got {name!r}, which stands for a missing one"
+            elif is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
+                problem = f"{name!r} has lost digits, so that different people look the same: export ids as text"
+            elif whole is None and is_numeric and _FLOAT.fullmatch(name):
+                problem = f"expected ids, got the number {name!r}: set population.graph.columns"
+            elif name in headers:
+                problem = "repeats the header: expected a tie"
+            else:
+                continue
+            at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
+            raise table.error(problem, at) if problem else table.short(reading.separator, at)
         number_of = dict[str, int]()
-        whole = (plain(name.strip()) for name in raw)
-        same = np.array([number_of.setdefault(name, len(number_of)) for name in whole], dtype=np.int64)
+        plain_ones = (plain(name.strip()) for name in raw)
+        same = np.array([number_of.setdefault(name, len(number_of)) for name in plain_ones], dtype=np.int64)
         names, ends = [*number_of], same[ends]
     # 2. A column whose long ids have nothing but zeros after the digits that a spreadsheet keeps is refused.
     for column in ends.T if max(map(len, names), default=0) > DIGITS_KEPT else ():
@@ -272,27 +287,3 @@ def _people(
         rank[order] = np.arange(len(names))
         names, ends = [names[number] for number in order.tolist()], rank[ends]
     return names, ends
-
-
-def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArray[np.int64]) -> None:
-    """Refuse texts that cannot be ids. The error names the first line with one."""
-    ids = [*map(str.strip, raw)]
-    is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _FLOAT.fullmatch(name) for name in ids)
-    headers = {reading.names[end] for end in reading.ends} if reading.names else set()
-    for number, name in enumerate(ids):
-        whole = WHOLE_FLOAT.fullmatch(name)
-        is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
-        if not name:
-            problem = ""
-        elif name in MISSING:
-            problem = f"expected an id, got {name!r}, which stands for a missing one"
-        elif is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
-            problem = f"{name!r} has lost digits, so that different people look the same: export ids as text"
-        elif whole is None and is_numeric and _FLOAT.fullmatch(name):
-            problem = f"expected ids, got the number {name!r}: set population.graph.columns"
-        elif name in headers:
-            problem = "repeats the header: expected a tie"
-        else:
-            continue
-        at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
-        raise table.error(problem, at) if problem else table.short(reading.separator, at)

@@ -28,7 +28,17 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
     # 1. Each person's weight as a follower and as a followee; the latter are shuffled. Exponents have 32 bits there.
     powers = [-1.0 / (float(np.float32(exponent)) - 1.0) for exponent in (out_exponent, in_exponent)]
     weights = [[math.pow(rank, power) for rank in range(size, 0, -1)] for power in powers]
-    drawn = _shuffle(weights[1], seed)
+    # Shuffle values in place, and return how many draws it took.
+    values = weights[1]
+    drawn, left = 0, np.arange(len(values), 1, -1, dtype=np.uint64)
+    while len(left):
+        bits = bits_of(seed, WORLD, 0, Draw.GRAPH, np.arange(drawn + 1, drawn + 1 + len(left))) >> _32
+        products = bits * left
+        left_out = np.flatnonzero((products & _LOW) < (_LOW + _ONE) % left)
+        whole = int(left_out[0]) if len(left_out) else len(left)
+        for place, other in zip(left[:whole].tolist(), (products[:whole] >> _32).tolist(), strict=True):
+            values[place - 1], values[other] = values[other], values[place - 1]
+        drawn, left = drawn + min(whole + 1, len(left)), left[whole:]
     sums = [np.cumsum(each) for each in weights]
     starts = [_starts(each) for each in sums]
     # 2. Draw ties until there are enough. Nobody follows themselves, and no tie is kept twice.
@@ -48,24 +58,6 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
         found = found[places_among(known, found) < 0]
         known = np.insert(known, np.searchsorted(known, found), found) if len(known) else found
     return known
-
-
-def _shuffle(values: list[float], seed: int) -> int:
-    """Shuffle values in place, and return how many draws it took.
-
-    A draw of 32 bits that would make some places more probable is left out.
-    Sources: Fisher & Yates (1938); Lemire, "Fast random integer generation in an interval" (2019).
-    """
-    drawn, left = 0, np.arange(len(values), 1, -1, dtype=np.uint64)
-    while len(left):
-        bits = bits_of(seed, WORLD, 0, Draw.GRAPH, np.arange(drawn + 1, drawn + 1 + len(left))) >> _32
-        products = bits * left
-        left_out = np.flatnonzero((products & _LOW) < (_LOW + _ONE) % left)
-        whole = int(left_out[0]) if len(left_out) else len(left)
-        for place, other in zip(left[:whole].tolist(), (products[:whole] >> _32).tolist(), strict=True):
-            values[place - 1], values[other] = values[other], values[place - 1]
-        drawn, left = drawn + min(whole + 1, len(left)), left[whole:]
-    return drawn
 
 
 def _starts(sums: Floats) -> Ints:
