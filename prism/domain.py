@@ -7,19 +7,21 @@ questions; the world knows what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
+
+import msgspec
 
 from prism.agents.questions import Answered, Decisions, Forms, HasForms, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
+from prism.checked import Checked
 from prism.columns import Column, Columns, Floats, Ints
 from prism.config.interventions import InterventionConfig
 from prism.errors import ConfigError
 from prism.events import Happened
 from prism.expressions import Field
 from prism.llm.port import LanguageModel
-from prism.measure import Measure
 from prism.no_effect import NoEffect
 from prism.rows import Values
 from prism.statechart import Oracle, Statechart
@@ -36,6 +38,26 @@ class InputFiles(Protocol):
         Raises:
             InputError: it is missing, or cannot be read.
         """
+
+
+class Measure(Checked, frozen=True, kw_only=True):
+    """One number of a world at the end of a tick.
+
+    A world has the same measures, by name and labels, from its first tick to its last, however many agents it has.
+
+    Args:
+        name: in base units and with a prefix of its own, such as `prism_posts_total`; a counter ends in `_total`.
+        help: what it counts or measures, in one line.
+        kind: a `counter` never falls, a `gauge` may.
+        labels: `{label: value}`, each value from a small fixed set.
+        value: the number.
+    """
+
+    name: str
+    help: str
+    kind: Literal["counter", "gauge"]
+    value: float
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class World(Protocol):

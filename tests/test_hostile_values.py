@@ -12,9 +12,9 @@ import pytest
 
 from prism.agents import SocialAgent, StatefulAgent
 from prism.clock import SimulatedClock
+from prism.domain import Measure
 from prism.economy.nation import Nation
 from prism.llm import Completion
-from prism.measure import Measure
 from prism.models import (
     Action,
     GlobalState,

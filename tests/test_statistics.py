@@ -18,7 +18,7 @@ from prism.distribution import (
     statistic,
     student,
 )
-from prism.latencies import Latencies
+from prism.llm.spending import Latencies
 from prism.quarter import Period, Quarter
 from prism.wording import clauses, counted
 from tests.catalogue import catalogue

@@ -14,7 +14,7 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Decided
 from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
-from prism.measure import Measure
+from prism.domain import Measure
 from prism.sharing.archetype import Judged
 from prism.tables import Shape
 

@@ -16,7 +16,7 @@ from actors.core.phase import ENDS, Phase
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS, Series
 from actors.metrics.observer import Metrics
 from actors.metrics.snapshot import Counts
-from prism.measure import Measure
+from prism.domain import Measure
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """All metrics of a run: the fields of its snapshot, in `actors/core/snapshot.py`, and what follows from them.
 
 Labels are from closed sets, and every series exists from the start, so the number of series does not depend on the
-number of agents. The world adds its own measures: see `prism.measure`. `docs/operations.md` explains all of them.
+number of agents. The world adds its own measures: see `prism.domain`. `docs/operations.md` explains all of them.
 """
 
 from __future__ import annotations

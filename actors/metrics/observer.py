@@ -24,7 +24,7 @@ from actors.logs.rate_limit import log_failure
 from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, model_of
 from actors.metrics.snapshot import Histogram, Snapshot, TickEnd
 from prism.config import Config
-from prism.measure import Measure
+from prism.domain import Measure
 
 PERIOD_S = 0.25
 BEATS = 240

@@ -11,7 +11,7 @@ import msgspec
 from actors.core.mailbox import MailboxStatistics
 from actors.core.snapshot import RunSnapshot
 from prism.config import Config
-from prism.measure import Measure
+from prism.domain import Measure
 
 
 class Counts(NamedTuple):

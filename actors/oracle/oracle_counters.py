@@ -12,8 +12,7 @@ from actors.core.state import Effort, OracleState, SharingState
 from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
-from prism.latencies import Latencies
-from prism.llm.spending import Ledger, Spending, tokens_of
+from prism.llm.spending import Latencies, Ledger, Spending, tokens_of
 from prism.sharing import Role
 from prism.sharing.summary import UNIT
 

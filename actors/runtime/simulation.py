@@ -37,10 +37,9 @@ from prism.agents.questions import Answered, Questions
 from prism.bundles import Bundles
 from prism.columns import Column, Columns, Ints
 from prism.config import Config
-from prism.domain import Domain, HasTurns, Stretch
+from prism.domain import Domain, HasTurns, Measure, Stretch
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
-from prism.measure import Measure
 from prism.sharing import Role
 from prism.sharing.table import sharing_table
 from prism.statechart import Oracle, Statechart

@@ -14,8 +14,7 @@ from prism.config.attributes import Value
 from prism.config.model import RelevanceConfig
 from prism.quoting import shown
 from prism.rng import Draw
-from prism.social.people.intentions import DEFAULT_INTENTIONS, Intentions
-from prism.social.people.persona import Persona
+from prism.social.people.persona import DEFAULT_INTENTIONS, Intentions, Persona
 from prism.social.posts.post import PostView, drawn_about
 from prism.statechart import AgentState
 from prism.statechart.oracle import Written

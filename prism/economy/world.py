@@ -24,11 +24,10 @@ from prism.agents.turn import MOVED, Question, Source, Trigger, Update
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
-from prism.domain import World
+from prism.domain import Measure, World
 from prism.economy.macro import Lags, draw_shocks, rate_with_shock, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import ConfigError
-from prism.measure import Measure
 from prism.models import Action, GlobalState, LLMReasoningChain, NationState, SimulationState
 
 _log = logging.getLogger(__name__)

@@ -28,11 +28,10 @@ from prism.social.changing import ChangeReader, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
-from prism.social.people.intentions import Intentions
 from prism.social.people.joining import JOINS_SHOWN
 from prism.social.people.people import People
 from prism.social.people.people_lists import rows_of
-from prism.social.people.persona import Persona
+from prism.social.people.persona import Intentions, Persona
 from prism.social.people.population import Population
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines

@@ -18,11 +18,11 @@ from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
+from prism.domain import Measure
 from prism.errors import PrismError
 from prism.events import FEEDS, LIKES, NOTHING, NUMBER_BITS, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
 from prism.kernels import handed_over, python_rows
-from prism.measure import Measure
 from prism.rows import Heap, Values
 from prism.social import tables as col
 from prism.social.effects import ON_TIES, Effect

@@ -20,14 +20,13 @@ from prism.social import tables as col
 from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import post_kernel
 from prism.social.people.people import People, interests_of
-from prism.social.people.people_lists import PeopleLists, lists_from, lists_of, rows_of
+from prism.social.people.people_lists import PeopleLists, Rings, lists_from, lists_of, rows_of
 from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST
 from prism.social.posts.post_file import GivenPost
 from prism.social.ranking import ranking, ranking_kernel
 from prism.social.tables import Counts, Interests, Room, Settings, Tables, Ties, grown, widened
 from prism.social.ties.graph import FollowGraph
-from prism.social.ties.rings import Rings
 
 NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 FIRST_ROOM: Final = 1024

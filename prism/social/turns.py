@@ -23,7 +23,7 @@ from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
-from prism.social.people.intentions import Intentions
+from prism.social.people.persona import Intentions
 from prism.social.posts.post import PostView
 from prism.social.stretch import Stretches
 from prism.social.tables import ChartTables, grown

@@ -49,12 +49,11 @@ from prism.columns import (
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.distribution import size_totals
-from prism.domain import World
+from prism.domain import Measure, World
 from prism.errors import ConfigError
 from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
 from prism.expressions.tree import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
-from prism.measure import Measure
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -67,8 +66,7 @@ from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people.hours import hour_at
 from prism.social.people.people import People
-from prism.social.people.population import Population
-from prism.social.people.posting import CAPPED, MOST, participation, posting_rates
+from prism.social.people.population import CAPPED, MOST, Population, participation, posting_rates
 from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from prism.config import EconomyConfig, MacroConfig, TaylorConfig
 from prism.economy import Action, GlobalState
-from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, validated
+from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, read_rate_change, validated
 from prism.economy.macro import Lags, step
-from prism.economy.rate_change import read_rate_change
 from tests.catalogue import catalogue
 
 ALIKE = EconomyConfig(preference_spread=0.0)

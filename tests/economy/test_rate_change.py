@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.economy.rate_change import RateChange, read_rate_change
+from prism.economy.embedded import RateChange, read_rate_change
 from tests.catalogue import catalogue
 
 READ = {

@@ -21,8 +21,7 @@ from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.feed_kernel import has_reached
 from prism.social.network import Network
-from prism.social.people.population import Population, build_population
-from prism.social.people.posting import participation, posting_rates
+from prism.social.people.population import Population, build_population, participation, posting_rates
 from prism.social.posts.post import Post, PostView, author_of
 from prism.social.tables import NEVER, WANTS_TO_POST
 from prism.social.ties.graph import FollowGraph

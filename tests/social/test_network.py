@@ -18,13 +18,13 @@ from prism.errors import ConfigError, PrismError
 from prism.events import NUMBER_BITS, PostEvent, events_in
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
+from prism.social.people.people_lists import Rings
 from prism.social.people.population import Population, build_population
 from prism.social.posts.cascade import CascadeSize
 from prism.social.posts.post import NO_POST, Post
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST
 from prism.social.ties.graph import FollowGraph
-from prism.social.ties.rings import Rings
 from tests.catalogue import catalogue
 from tests.plain import plain_config
 from tests.social.acts import Cascade, cascades_of, like, post_id, posts_of, publish, reply, reshare, roots_of

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from prism.checked import Checked
 from prism.config.attributes import TRAITS
-from prism.config.model import PopulationConfig
+from prism.config.model import ACTIONS, IntentionsConfig, PopulationConfig
+from prism.rng import pick
 from prism.social.people.attributes import NO_ATTRIBUTES, Attributes
 
 Trait = Annotated[float, Meta(ge=-1.0, le=1.0)]
@@ -189,3 +190,36 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if mean_of(middle) < mean else (low, middle)
     return float(f"{math.exp(high):.3g}")
+
+
+class Intentions:
+    """The action of a convinced person, drawn by weights that the person's traits raise and lower.
+
+        weight(a) = w_a * exp(sum over traits of b[trait][a] * trait)
+
+    with w_a from the setting `base`. It is a multinomial logit with the constants ln(w_a).
+
+    Args:
+        config: the weights w and the coefficients b. Uncalibrated.
+    """
+
+    def __init__(self, config: IntentionsConfig) -> None:
+        self._base = tuple(config.base.get(action, 0.0) for action in ACTIONS)
+        self._coefficients = tuple(
+            tuple((trait, getattr(config, trait)[action]) for trait in TRAITS if getattr(config, trait).get(action))
+            for action in ACTIONS
+        )
+
+    def weights(self, traits: Traits) -> list[float]:
+        """Return the weight of each action of ACTIONS, in order; one at least is above 0."""
+        return [
+            weight * math.exp(math.fsum(b * getattr(traits, trait) for trait, b in coefficients))
+            for weight, coefficients in zip(self._base, self._coefficients, strict=True)
+        ]
+
+    def drawn(self, traits: Traits, unit: float) -> str:
+        """Return the action at which `unit`, a float in [0, 1), falls."""
+        return ACTIONS[pick(self.weights(traits), unit)]
+
+
+DEFAULT_INTENTIONS: Final = Intentions(IntentionsConfig())

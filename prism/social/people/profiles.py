@@ -26,7 +26,6 @@ from prism.social.people.persona import NEUTRAL, TRAITS_OF, Persona, band_around
 from prism.social.people.profile_columns import OwnColumns
 from prism.social.people.profile_rows import FORMATS, FileRows, profile_rows
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.ties.cells import without_last_digits
 from prism.social.ties.follow_lists import (
     ROW,
     ROW_FROM_1,
@@ -38,6 +37,7 @@ from prism.social.ties.follow_lists import (
     entries_of,
     id_text,
 )
+from prism.social.ties.reading import without_last_digits
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
 

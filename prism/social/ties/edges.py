@@ -18,9 +18,22 @@ from numpy.typing import NDArray
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.ties.cells import DIGITS_KEPT, INTEGER, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
 from prism.social.ties.graph import FollowGraph, check_people, graph_of_file, shown
-from prism.social.ties.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
+from prism.social.ties.reading import (
+    DIGITS_KEPT,
+    INTEGER,
+    SCIENTIFIC,
+    SEPARATORS,
+    SPACES,
+    WHOLE_FLOAT,
+    Reading,
+    Sample,
+    UnclearError,
+    cells_of,
+    find_reading,
+    plain,
+    without_last_digits,
+)
 from prism.social.ties.tie_columns import directed_ends
 from prism.text_files import CELL_CHARS_MAX, MISSING, decode_text
 

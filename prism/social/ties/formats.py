@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from prism.errors import InputError
-from prism.social.ties.cells import COUNT, plain
 from prism.social.ties.graph import FollowGraph, Numbered, check_people, graph_of_file
+from prism.social.ties.reading import COUNT, plain
 from prism.text_files import decode_text, without_entities
 
 _TOKEN = re.compile(r"(?P<comment>^[ \t]*#[^\n]*)|\"[^\"]*\"|[\[\]\"]|[^\s\"\[\]]+", re.MULTILINE)

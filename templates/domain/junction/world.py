@@ -9,9 +9,8 @@ from junction.light import Light
 from junction.settings import Settings
 from prism.agents import MOVED, Question, Source, Trigger, Update
 from prism.columns import Column, Columns, pack
-from prism.domain import World
+from prism.domain import Measure, World
 from prism.events import AGENT_COLUMN
-from prism.measure import Measure
 from prism.rng import uniform
 from prism.tables import INTEGER, Table, column
 

@@ -8,8 +8,8 @@ from typing import Any
 from structlog.typing import EventDict
 
 from actors.core.snapshot import FALLBACK_REASONS
+from prism.domain import Measure
 from prism.errors import OracleError
-from prism.measure import Measure
 from tests.actors.metrics.support import Watched, finished
 from tests.actors.oracles import ScriptedOracle, failing
 from tests.actors.social_runs import SMALL, with_simulation
