@@ -249,7 +249,15 @@ class OracleActor:
                     calls.start_soon(self._give_up_waiting)
                 self._accept(list(self._open.values()))
                 while batch := await mailbox.receive_all():
-                    await self._receive(batch)
+                    now = anyio.current_time()
+                    arrived = [self.admission.arrived(self._codec.question(encoded), now) for encoded in batch]
+                    # They count as open before the domain or the oracle sees any of them: a crash at one question must
+                    # not lose the others.
+                    self._open.update({waiting.name: waiting for waiting in arrived})
+                    self._accept(arrived)
+                    while len(self._waiting) >= self._config.queue_size:  # the mailbox fills, and refuses
+                        self._room = asyncio.Event()
+                        await self._room.wait()
         except BaseExceptionGroup as group:
             for kind in (OracleUnavailableError, JournalError):
                 if (error := first_error(group, kind)) is not None:
@@ -267,17 +275,6 @@ class OracleActor:
         if self._calls is None:
             raise RuntimeError("the oracle actor does not run")
         return self._calls
-
-    async def _receive(self, batch: list[bytes]) -> None:
-        """Accept a batch of questions; while the queue is full, read no more, so that the mailbox fills and refuses."""
-        arrived = [self.admission.arrived(self._codec.question(encoded), anyio.current_time()) for encoded in batch]
-        # They count as open before the domain or the oracle sees any of them: a crash at one question must not lose the
-        # others.
-        self._open.update({waiting.name: waiting for waiting in arrived})
-        self._accept(arrived)
-        while len(self._waiting) >= self._config.queue_size:
-            self._room = asyncio.Event()
-            await self._room.wait()
 
     def _accept(self, arrived: list[WaitingQuestion]) -> None:
         """Send recorded answers again and answers from known judgements, replay a tape, and queue the other questions.

@@ -406,7 +406,14 @@ class Admission:
         """
         # The test question comes before a fallback, if nobody was answered since the failure before this one: the
         # server may be away. It also comes after each further lost connection of a question that has failed by itself.
-        may_retry = self._may_retry(waiting, answer)
+        if answer.reason == REFUSED or answer.reason in COUNTED:
+            # Failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
+            is_held = self.is_holding and (self._can_test or answer.reason != REFUSED)
+            may_retry = waiting.attempts < self._attempts or is_held
+        elif answer.reason == "connection_error" and self.holds:
+            may_retry = waiting.attempts < self._attempts
+        else:
+            may_retry = answer.reason in NOT_COUNTED and (self.holds or self._attempts > 1)
         if may_retry:
             is_doubtful = answer.reason == "connection_error" and waiting.attempts > 0
         else:
@@ -425,16 +432,6 @@ class Admission:
         tries = 1 if answer.reason == "overloaded" else waiting.tries
         pause_s = pause_before(waiting.question, tries)
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
-
-    def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
-        # Failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
-        if answer.reason == REFUSED or answer.reason in COUNTED:
-            return waiting.attempts < self._attempts or (
-                self.is_holding and (self._can_test or answer.reason != REFUSED)
-            )
-        if answer.reason == "connection_error" and self.holds:
-            return waiting.attempts < self._attempts
-        return answer.reason in NOT_COUNTED and (self.holds or self._attempts > 1)
 
     def _asked_pause_s(self, answer: Answer) -> float:
         """Return the pause that the server asks for, at most `oracle.outage_patience_s`."""

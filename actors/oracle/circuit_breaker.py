@@ -109,7 +109,7 @@ class CircuitBreaker:
             if is_probe:
                 self.state, self._until = BreakerState.OPEN, now
         elif is_probe:
-            if self._probe_failed(reason):
+            if reason in FAILURES or (self._holds_after is not None and reason is not None):
                 self._open(now, min(self._longest_s, 2 * self._pause_s))
             else:
                 self.state = BreakerState.CLOSED
@@ -123,7 +123,10 @@ class CircuitBreaker:
             elif reason in UNUSABLE:
                 self._down_in_a_row = self._down_in_a_row + 1 if reason in FAILURES else 0
                 self._failed_in_a_row += 1
-            if self._is_down():
+            is_down = len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW
+            if self._holds_after is not None:
+                is_down |= self._down_in_a_row >= self._holds_after or self._failed_in_a_row >= FAILURES_IN_A_ROW
+            if is_down:
                 self._open(now, self._first_s)
 
     def doubt(self, now: float) -> None:
@@ -135,16 +138,6 @@ class CircuitBreaker:
     def probe_by(self, latest: float) -> None:
         """Let the next probe start no later than this."""
         self._until = min(self._until, latest)
-
-    def _probe_failed(self, reason: str | None) -> bool:
-        return reason in FAILURES if self._holds_after is None else reason is not None
-
-    def _is_down(self) -> bool:
-        if len(self._outcomes) == WINDOW and sum(self._outcomes) >= OPENS_AT * WINDOW:
-            return True
-        return self._holds_after is not None and (
-            self._down_in_a_row >= self._holds_after or self._failed_in_a_row >= FAILURES_IN_A_ROW
-        )
 
     def _open(self, now: float, pause_s: float) -> None:
         self.state = BreakerState.OPEN

@@ -149,14 +149,9 @@ class Sharing:
             return []
         first, *self._followers[place.basis] = followers
         self.table.promote(place.basis, first.name)
-        return [_promoted(first)]
+        return [first if first.place is None else first._replace(place=first.place._replace(role=Role.OWNER))]
 
     def summary(self, counts: OracleCounters) -> SharingSummary:
         """Return the judgements that the run has shared until its end."""
         counted = SharedCounts(self.table.known, counts.roles, counts.shared, self._calls)
         return sharing_summary(self.table.archetypes, counted, self.audits)
-
-
-def _promoted(waiting: WaitingQuestion) -> WaitingQuestion:
-    place = waiting.place
-    return waiting if place is None else waiting._replace(place=place._replace(role=Role.OWNER))

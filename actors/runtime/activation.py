@@ -62,8 +62,12 @@ class Resident(Activation):
                 tasks.start_soon(self._supervisor.run_agent, number, mailbox)
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        answers: list[bytes] = []
-        boxes, encode, at_once = self.mailboxes, self._codec.encode, _at_once(triggers)
+        answers, boxes, encode = list[bytes](), self.mailboxes, self._codec.encode
+        at_once: list[tuple[int, bytes]] | None = None
+        if isinstance(triggers, Wave) and (encoded := triggers.encoded()) is not None:
+            content, ends = encoded
+            texts = (content[start:end] for start, end in pairwise([0, *ends]))
+            at_once = [*zip(triggers.agents.tolist(), texts, strict=True)]
         for start in range(0, len(triggers), CHUNK):
             chunk = slice(start, start + CHUNK)
             # A world that makes triggers when asked makes many at once.
@@ -83,14 +87,6 @@ class Resident(Activation):
         """Close the mailboxes: each task ends once its own is empty."""
         for mailbox in self.mailboxes:
             mailbox.close()
-
-
-def _at_once(triggers: Sequence[Trigger[Any]]) -> list[tuple[int, bytes]] | None:
-    """Return the agent of each trigger, and the trigger as it is sent; None if each must be encoded by itself."""
-    if not isinstance(triggers, Wave) or (encoded := triggers.encoded()) is None:
-        return None
-    content, ends = encoded
-    return [*zip(triggers.agents.tolist(), (content[start:end] for start, end in pairwise([0, *ends])), strict=True)]
 
 
 class OneByOne(Activation):

@@ -71,24 +71,18 @@ class Counters:
 
     def transitions_by_trigger(self) -> dict[str, int]:
         """Return `{trigger: transitions that it caused}`, ascending by name."""
-        counts: Counter[str] = Counter()
-        for (_, _, trigger, source), count in self.rows.items():
-            if source in MOVED:
-                counts[trigger] += count
-        return dict(sorted(counts.items()))
+        return dict(sorted(self._by(2, {}, moved=True).items()))
 
     def decisions_by_source(self) -> dict[str, int]:
         """Return transitions by what decided them: rules, the embedded oracle, a model, a fallback or a timeout."""
-        counts = dict.fromkeys(_MOVING, 0)
-        for (*_, source), count in self.rows.items():
-            if source in MOVED:
-                counts[source] += count
-        return counts
+        return self._by(3, dict.fromkeys(_MOVING, 0), moved=True)
 
     def unmoved_by_source(self) -> dict[str, int]:
         """Return turns without a transition, by the reason: no row, a crash, or a quarantine."""
-        counts = dict.fromkeys(_UNMOVING, 0)
-        for (*_, source), count in self.rows.items():
-            if source not in MOVED:
-                counts[source] += count
+        return self._by(3, dict.fromkeys(_UNMOVING, 0), moved=False)
+
+    def _by(self, place: int, counts: dict[str, int], *, moved: bool) -> dict[str, int]:
+        for row, count in self.rows.items():
+            if (row[3] in MOVED) == moved:
+                counts[row[place]] = counts.get(row[place], 0) + count
         return counts

@@ -50,13 +50,6 @@ async def do_nothing() -> None:
     """Do nothing between two ticks."""
 
 
-def _by_tick(config: Config) -> dict[int, list[tuple[int, InterventionConfig]]]:
-    found: dict[int, list[tuple[int, InterventionConfig]]] = {}
-    for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
-        found.setdefault(tick, []).append((number, each))
-    return found
-
-
 class EngineActor:
     """An actor that runs ticks.
 
@@ -104,8 +97,10 @@ class EngineActor:
         self._tick_s = config.run.tick_s
         """The least time between the beginnings of two ticks. After a stall all later ticks are later: ticks without a
         pause would ask a server all at once while it is still recovering."""
-        self._interventions = _by_tick(config)
+        self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
+        for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
+            self._interventions.setdefault(tick, []).append((number, each))
         self.reactions = Reactions()
         """The reactions to posts that interventions have published."""
         self.on_triggers: Callable[[Sequence[Trigger[Any]]], None] | None = None

@@ -172,7 +172,7 @@ class ShardedEngine(PartEngine):
         await super().run(ticks, on_tick, between, every)
 
     async def _run_ticks(self, until: int) -> list[bytes]:  # noqa: ARG002
-        # Run one tick: take its turns, tell all shards all acts, and make the frame.
+        """Run one tick: take its turns, tell all shards all acts, and make the frame."""
         # 1. The turns: the others begin, unless they have begun already.
         others = self._ahead or self._shards.step(None, self._told, begins=True)
         own = await self._busy(self.turn(self.tick)) if self._own_turned is None else self._own_turned
@@ -195,7 +195,10 @@ class ShardedEngine(PartEngine):
         waves = [*zip(*(each.waves for each in turned), strict=True)]
         acts = tuple(np.concatenate([each.acts for each in wave]) for wave in waves)
         self.exchange.sent += sum(each.nbytes for each in acts) * len(stepped)
-        looks = self._looks_after(self.tick)
+        #    Changes are read by the next turns, and counts before an intervention belong to the settings before it.
+        after = self.tick + 1
+        looks = after in self._interventions or self._part.has_changes or after >= self._end or self.is_stopping
+        looks = looks or 0 in (after % self._every, after % self._ticks_per_round)
         others = self._shards.step(acts, None, begins=not looks)
         self._happened = []
         await self._busy(self.settle(acts))
@@ -261,14 +264,6 @@ class ShardedEngine(PartEngine):
             if each.turned is not None:
                 self.exchange.received += sum(one.nbytes for one in each.turned.waves)
         return stepped
-
-    def _looks_after(self, tick: int) -> bool:
-        after = tick + 1
-        if after in self._interventions:  # what the others have counted so far belongs to the settings before it
-            return True
-        if self._part.has_changes:  # the next turns read them
-            return True
-        return after >= self._end or self.is_stopping or 0 in (after % self._every, after % self._ticks_per_round)
 
     def own_part(self, columns: Bundles) -> Bundles:
         return columns.about(self._own)

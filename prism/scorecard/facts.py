@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from prism.economy.moments import equal_windows, moments
 from prism.economy.series import Figures
@@ -44,8 +45,6 @@ def agreement_of(is_met: bool) -> Agreement:
 
 
 RUNS_MIN: Final = 20  # the fewest runs from whose spread a moment is judged
-LIMIT: Final = "in the interval"
-_INTERVAL: Final = (5.0, 95.0)
 
 
 def macro_facts(
@@ -66,26 +65,19 @@ def macro_facts(
     found, real = [moments(run) for run in windows.runs], moments(windows.real)
     quarters = len(windows.real["interest_rate"])
     period = f"{source}, {windows.period.first} to {windows.period.last}: {quarters} quarters, as of the runs"
-    return [_fact(name, value, [each[name] for each in found], period) for name, value in real.items()]
-
-
-def _fact(name: str, real: float, values: Sequence[float], source: str) -> Fact:
-    known = [value for value in values if math.isfinite(value)]
-    if not known or not math.isfinite(real):
-        return Fact(name=name, limit=LIMIT, source=source, note="not defined: something does not vary")
-    low, high = interval_of_runs(known)
-    is_judged = len(known) >= RUNS_MIN
-    return Fact(
-        name=name,
-        real=real,
-        simulated=float(np.median(known)),
-        low=low if is_judged else None,
-        high=high if is_judged else None,
-        limit=LIMIT,
-        agreement=agreement_of(low <= real <= high) if is_judged else Agreement.UNKNOWN,
-        source=source,
-        note=f"median of {len(known)} runs" if is_judged else f"{len(known)} runs; {RUNS_MIN} needed for an interval",
-    )
+    facts = []
+    for name, value in real.items():
+        fact = Fact(name=name, limit="in the interval", source=period, note="not defined: something does not vary")
+        known = [each[name] for each in found if math.isfinite(each[name])]
+        if known and math.isfinite(value):
+            note = f"{len(known)} runs; {RUNS_MIN} needed for an interval"
+            fact = replace(fact, real=value, simulated=float(np.median(known)), note=note)
+        if math.isfinite(value) and len(known) >= RUNS_MIN:
+            low, high = interval_of_runs(known)
+            agreement, note = agreement_of(low <= value <= high), f"median of {len(known)} runs"
+            fact = replace(fact, low=low, high=high, agreement=agreement, note=note)
+        facts.append(fact)
+    return facts
 
 
 def interval_of_runs(values: Sequence[float]) -> tuple[float, float]:
@@ -93,5 +85,5 @@ def interval_of_runs(values: Sequence[float]) -> tuple[float, float]:
 
     Source: Weibull (1939). Plain percentiles of 20 runs hold another one in 81%.
     """
-    low, high = np.percentile(values, _INTERVAL, method="weibull")
+    low, high = np.percentile(values, (5.0, 95.0), method="weibull")
     return float(low), float(high)

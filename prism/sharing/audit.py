@@ -4,6 +4,7 @@ The draw does not look at a question, so the audits are a random sample of all t
 of all. The interval of a mean is that of Student's t after Hall's transformation, which removes most of the effect of
 a skewed distribution: divergences are never negative, and most are near 0. Source: Hall, "On the removal of skewness
 by transformation" (1992). Equal values say nothing about a spread: their interval is that of the rule of three.
+Source: Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?" (1983).
 
 The shares of options are corrected by the audits. Source: Angelopoulos et al., "Prediction-powered inference" (2023).
 """
@@ -68,23 +69,17 @@ def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
         np.array([audit.own for audit in audits], dtype=np.float64),
         np.array([audit.shared for audit in audits], dtype=np.float64),
     )
-    found: NDArray[np.float64] = rows - np.array([_excess(audit) for audit in audits])
-    return found
+    # How much too far apart the two are expected to be: 0 for probabilities. To second order,
+    # JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n. So each option
+    # with a share adds 1 - q, and all of them together their number less 1.
+    freedom = np.array([sum(q > 0.0 for q in audit.shared) - 1 for audit in audits], dtype=np.float64)
+    samples = np.array([audit.samples or math.inf for audit in audits])
+    return np.asarray(rows - freedom / (8.0 * math.log(2.0) * samples))
 
 
 def divergence_from(judged: Judged, said: Sequence[float]) -> float:
     """Return the divergence of a judgement from other probabilities for its question, in bits: see `divergences`."""
     return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
-
-
-def _excess(audit: Audited) -> float:
-    """Return how much too far apart the two distributions are expected to be: 0 for probabilities."""
-    if not audit.samples:
-        return 0.0
-    # To second order, JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n.
-    # So each option with a share adds 1 - q, and all of them together their number less 1.
-    freedom = sum(q > 0.0 for q in audit.shared) - 1
-    return freedom / (8.0 * math.log(2.0) * audit.samples)
 
 
 def mean_with_interval(
@@ -113,24 +108,19 @@ def mean_with_interval(
     if count < FEWEST:
         return Estimate(mean=mean)
     if np.ptp(array) <= _EQUAL:
-        return Estimate(mean=mean) if bounds is None else _of_equal(mean, each, bounds)
+        if bounds is None:
+            return Estimate(mean=mean)
+        # A few values that were not drawn may differ, up to the bounds. That none of them was drawn has a probability
+        # of 5% if they are 3 of n, or, with unequal chances, 3 times the largest weight.
+        others = min(1.0, _THREE * float(each.max()) / math.fsum(each))
+        low, high = mean - others * max(0.0, mean - bounds[0]), mean + others * max(0.0, bounds[1] - mean)
+        return Estimate(mean=mean, low=low, high=high)
     array = mean + each * (array - mean) * (count / math.fsum(each))
     spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
     skewness = math.fsum(((array - mean) / spread) ** 3) / count
     limit = student(count - 1) / math.sqrt(count)
     below, above = (_inverse(side * limit, skewness, count) for side in (1.0, -1.0))
     return Estimate(mean=mean, low=mean - spread * below, high=mean - spread * above)
-
-
-def _of_equal(mean: float, weights: NDArray[np.float64], bounds: tuple[float, float]) -> Estimate:
-    """Return the interval of equal values: a few values that were not drawn may differ, up to the bounds.
-
-    That none of the others was drawn has a probability of 5% if they are 3 of n, or, with unequal chances, 3 times
-    the largest weight. Source: Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?" (1983).
-    """
-    others = min(1.0, _THREE * float(weights.max()) / math.fsum(weights))
-    below, above = max(0.0, mean - bounds[0]), max(0.0, bounds[1] - mean)
-    return Estimate(mean=mean, low=mean - others * below, high=mean + others * above)
 
 
 def _inverse(target: float, skewness: float, count: int) -> float:

@@ -261,24 +261,14 @@ class ChoiceOracle(Oracle[AgentState]):
         key = current_state.value, trigger, *(option.value for option in options)
         kind, weights = self._options(key), np.empty(len(options))
         forms = np.zeros_like(kind.forms) if context is None else kind.forms
-        of_post = (0.0,) * ACTIVITY if context is None else _seen(context)
-        total = 0.0
+        of_post, persona, own = (0.0,) * ACTIVITY if context is None else _seen(context), agent.persona, 0.0
         for name, weight in self._traits:
-            total += weight * getattr(agent.persona.traits, name)
+            own += weight * getattr(persona.traits, name)
         for name, by_value in self._attributes:
-            value = agent.persona.attributes[name]
-            if isinstance(by_value, float):
-                total += by_value * float(value)
-            else:
-                total += by_value.get(str(value), 0.0)
-        choice_kernel.weigh(
-            kind.constants,
-            forms,
-            self._weights,
-            np.array([*of_post, agent.persona.activity, total], dtype=np.float64),
-            weights,
-            weights.copy(),
-        )
+            value = persona.attributes[name]
+            own += by_value * float(value) if isinstance(by_value, float) else by_value.get(str(value), 0.0)
+        row = np.array([*of_post, persona.activity, own], dtype=np.float64)
+        choice_kernel.weigh(kind.constants, forms, self._weights, row, weights, weights.copy())
         found: list[float] = weights.tolist()
         return found
 

@@ -120,26 +120,15 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
     was, now = [value(before[each]) for each in people], [value(after[each]) for each in people]
     up = sum(b < a for b, a in zip(was, now, strict=True))
     down = sum(b > a for b, a in zip(was, now, strict=True))
+    numbers: dict[str, Any] = {"people": len(people), "up": up, "down": down}
     if item.scale is not None:
-        test, found = "wilcoxon", _by_ranks(was, now)
+        test, found = "wilcoxon", compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
+        numbers |= {"difference": found.difference.mean, "low": found.difference.low, "high": found.difference.high}
+        numbers |= {"effect": found.effect_value, "p": found.p}
     else:
-        test, found = "mcnemar", mcnemar(up, down, len(people))
-    numbers = {"people": len(people), "up": up, "down": down, **found}
-    return Change(
-        first=moments[0], second=moments[1], test=test, sentence=_sentence(item, moments, was, now, numbers), **numbers
-    )
-
-
-def _by_ranks(was: Sequence[float], now: Sequence[float]) -> dict[str, Any]:
-    found = compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
-    difference = found.difference
-    return {
-        "difference": difference.mean,
-        "low": difference.low,
-        "high": difference.high,
-        "effect": found.effect_value,
-        "p": found.p,
-    }
+        test, numbers = "mcnemar", {**numbers, **mcnemar(up, down, len(people))}
+    sentence = _sentence(item, moments, was, now, numbers)
+    return Change(first=moments[0], second=moments[1], test=test, sentence=sentence, **numbers)
 
 
 def mcnemar(up: int, down: int, people: int) -> dict[str, Any]:
