@@ -17,6 +17,7 @@ import msgspec
 
 from prism.config.model import EconomyConfig
 from prism.economy.macro import output_gap, policy_rate, taylor_rate
+from prism.economy.moments import correlation
 from prism.economy.series import Figures, year_inflation
 from prism.quarter import Period, Quarter
 
@@ -94,31 +95,21 @@ def score(forecasts: Sequence[Forecast], period: Period | None = None) -> Score 
         return None
     rule = [forecast.rule_rate for forecast in judged]
     actual = [forecast.actual_rate for forecast in judged]
-    moved = [forecast for forecast in judged if forecast.actual_rate != forecast.no_change_rate]
-    rises = sum(forecast.actual_rate > forecast.no_change_rate for forecast in moved)
+    # By how much the rule's rate, and the actual rate, differ from the old one where that moved.
+    pairs = ((each.rule_rate - each.no_change_rate, each.actual_rate - each.no_change_rate) for each in judged)
+    moved = [(ours, actually) for ours, actually in pairs if actually]
+    rises, together = sum(actually > 0.0 for _, actually in moved), correlation(rule, actual)
     return Score(
         period=Period(judged[0].quarter, judged[-1].quarter),
         quarters=len(judged),
         rmse=_rmse(rule, actual),
         no_change_rmse=_rmse([forecast.no_change_rate for forecast in judged], actual),
         bias=statistics.fmean(rule) - statistics.fmean(actual),
-        correlation=_correlation(rule, actual),
-        direction_share=sum(map(_has_direction, moved)) / len(moved) if moved else None,
+        correlation=None if math.isnan(together) else together,
+        direction_share=sum(ours * actually > 0.0 for ours, actually in moved) / len(moved) if moved else None,
         commoner_direction_share=max(rises, len(moved) - rises) / len(moved) if moved else None,
     )
 
 
-def _has_direction(forecast: Forecast) -> bool:
-    """Return whether the rule's rate lies on the side of the old rate to which the rate moved."""
-    return (forecast.rule_rate - forecast.no_change_rate) * (forecast.actual_rate - forecast.no_change_rate) > 0.0
-
-
 def _rmse(forecast: Sequence[float], actual: Sequence[float]) -> float:
     return math.sqrt(statistics.fmean((f - a) ** 2 for f, a in zip(forecast, actual, strict=True)))
-
-
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    try:
-        return statistics.correlation(first, second)
-    except statistics.StatisticsError:  # one of them is constant
-        return None

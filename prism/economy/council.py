@@ -66,10 +66,23 @@ def council_of(messages: Iterable[Message], economy: EconomyConfig, tick: int) -
     states: dict[int, str] = {}
     for message in messages:
         if isinstance(message, Question) and not before:
-            before = _indicators(message.context)
+            found = _part(_part(message.context, "state"), "global_state")
+            before = {INDICATORS[key].name: float(found[key]) for key in RATES if key in found}
         elif isinstance(message, Update):
             states[message.agent] = message.to_state
-            stages.setdefault(message.agent, []).append(_stage(message))
+            decision, chain = _part(message.effect, "decision"), _part(message.effect, "chain")
+            kind, confidence = message.trigger, decision.get("confidence")
+            stage = Stage(
+                kind=str(message.effect.get("type", kind)) if isinstance(message.effect, dict) else kind,
+                text=_text(decision),
+                reasoning=str(decision.get("reasoning", "")),
+                confidence=float(confidence) if isinstance(confidence, int | float) else None,
+                prompt=str(chain.get("prompt", "")),
+                source=message.source,
+                model=str(chain.get("model", "")),
+                reason=message.reason,
+            )
+            stages.setdefault(message.agent, []).append(stage)
     whole = sum(economy.strengths)
     seats = [
         Seat(
@@ -84,32 +97,8 @@ def council_of(messages: Iterable[Message], economy: EconomyConfig, tick: int) -
     return Council(tick=tick, before=before, seats=seats)
 
 
-def _indicators(context: Any) -> dict[str, float]:
-    state = context.get("state") if isinstance(context, dict) else None
-    found = state.get("global_state") if isinstance(state, dict) else None
-    if not isinstance(found, dict):
-        return {}
-    return {INDICATORS[key].name: float(found[key]) for key in RATES if key in found}
-
-
-def _stage(update: Update[Any]) -> Stage:
-    effect = update.effect if isinstance(update.effect, dict) else {}
-    decision, chain = _part(effect, "decision"), _part(effect, "chain")
-    confidence = decision.get("confidence")
-    return Stage(
-        kind=str(effect.get("type", update.trigger)),
-        text=_text(decision),
-        reasoning=str(decision.get("reasoning", "")),
-        confidence=float(confidence) if isinstance(confidence, int | float) else None,
-        prompt=str(chain.get("prompt", "")),
-        source=update.source,
-        model=str(chain.get("model", "")),
-        reason=update.reason,
-    )
-
-
-def _part(effect: dict[str, Any], name: str) -> dict[str, Any]:
-    part = effect.get(name)
+def _part(whole: Any, name: str) -> dict[str, Any]:
+    part = whole.get(name) if isinstance(whole, dict) else None
     return part if isinstance(part, dict) else {}
 
 

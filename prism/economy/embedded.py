@@ -104,10 +104,18 @@ class EmbeddedAdviser:
 
     def __init__(self, economy: EconomyConfig, seed: int) -> None:
         self._economy = economy
-        self._rules = {
-            name: _preferred(economy.taylor, economy.preference_spread, seed, nation)
-            for nation, name in enumerate(economy.nations)
-        }
+        self._rules: dict[str, TaylorConfig] = {}
+        rule, spread = economy.taylor, economy.preference_spread
+        for nation, name in enumerate(economy.nations):
+            inflation, output = (
+                math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0)
+                for index in (0, 1)
+            )
+            weights = {
+                "inflation_weight": rule.inflation_weight * inflation,
+                "output_weight": rule.output_weight * output,
+            }
+            self._rules[name] = replace(rule, **weights)
 
     def rule_of(self, nation: str) -> TaylorConfig:
         """Return the rule with the weights of a nation.
@@ -140,11 +148,19 @@ class EmbeddedAdviser:
             action = f"{verb} the interest rate by {_points(abs(change))} percentage points"
         else:
             action = f"Keep the interest rate at {state.interest_rate:.2f}%"
+        work, output = state.unemployment, output_gap(state.unemployment, self._economy.macro)
+        kept = f", of which smoothing keeps {rule.smoothing:.0%}" if rule.smoothing else ""
+        bounded = f", and the floor is {rule.rate_floor:.2f}%" if asked < rule.rate_floor else ""
         return PolicyDecision(
             action=action,
-            reasoning=f"{_indicators(state, self._economy, rule)} {_rule_in_numbers(state, self._economy, rule)} "
-            f"{_aim_in_words(asked, aim, state, rule)} In steps of {_points(rule.rate_step)} and of no more than "
-            f"{_points(rule.rate_step_max)} at a time, the change is {change:+.2f}.",
+            reasoning=f"Inflation is {state.inflation:.2f}%, {state.inflation - rule.inflation_target:+.2f} points "
+            f"from its target. Unemployment is {work:.2f}%, {work - self._economy.macro.natural_unemployment:+.2f} "
+            f"points from its natural rate: an output gap of {output:+.2f}% by Okun's law. The rule asks for "
+            f"{rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
+            f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({output:.2f}) = "
+            f"{asked:.2f}%. The rate is {state.interest_rate:.2f}%{kept}{bounded}, so the aim is {aim:.2f}%. In steps "
+            f"of {_points(rule.rate_step)} and of no more than {_points(rule.rate_step_max)} at a time, the change is "
+            f"{change:+.2f}.",
             confidence=_confidence(state.interest_rate, state.interest_rate + change, asked, rule),
         )
 
@@ -258,13 +274,6 @@ def _chain(
     )
 
 
-def _preferred(rule: TaylorConfig, spread: float, seed: int, nation: int) -> TaylorConfig:
-    inflation, output = (
-        math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0) for index in (0, 1)
-    )
-    return replace(rule, inflation_weight=rule.inflation_weight * inflation, output_weight=rule.output_weight * output)
-
-
 def _check_nation(name: str, nations: Sequence[str]) -> None:
     if name not in nations:
         raise ValueError(f"expected one of the nations {', '.join(nations)}, got {name!r}")
@@ -301,30 +310,6 @@ def _confidence(old: float, new: float, asked: float, rule: TaylorConfig) -> flo
 
 def _normal_cdf(deviate: float) -> float:
     return 0.5 * math.erfc(-deviate / math.sqrt(2.0))
-
-
-def _indicators(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> str:
-    macro = economy.macro
-    return (
-        f"Inflation is {state.inflation:.2f}%, {state.inflation - rule.inflation_target:+.2f} points from its target. "
-        f"Unemployment is {state.unemployment:.2f}%, {state.unemployment - macro.natural_unemployment:+.2f} points "
-        f"from its natural rate: an output gap of {output_gap(state.unemployment, macro):+.2f}% by Okun's law."
-    )
-
-
-def _rule_in_numbers(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> str:
-    gap = output_gap(state.unemployment, economy.macro)
-    return (
-        f"The rule asks for {rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
-        f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({gap:.2f}) = "
-        f"{_rule_rate(state, economy, rule):.2f}%."
-    )
-
-
-def _aim_in_words(asked: float, aim: float, state: GlobalState, rule: TaylorConfig) -> str:
-    kept = f", of which smoothing keeps {rule.smoothing:.0%}" if rule.smoothing else ""
-    bounded = f", and the floor is {rule.rate_floor:.2f}%" if asked < rule.rate_floor else ""
-    return f"The rate is {state.interest_rate:.2f}%{kept}{bounded}, so the aim is {aim:.2f}%."
 
 
 def _points(points: float) -> str:

@@ -146,7 +146,12 @@ def step(state: GlobalState, lags: Lags, macro: MacroConfig, shocks: Shocks = CA
     past = math.fsum(weight * each for weight, each in zip(macro.inflation_lags, lags.inflations, strict=True))
     expected = (1.0 - macro.anchoring) * past + macro.anchoring * macro.anchor
     inflation = _clamp(expected + macro.phillips_slope * gap + price_shock, *INFLATION_PERCENT)
-    unemployment = _clamp(state.unemployment + _work_change(lags, gap_after, macro) + shocks.work, 0.0, 100.0)
+    # The change of unemployment by Okun's law, in points, without its noise.
+    distance = lags.unemployment - macro.natural_unemployment + gap / macro.okun
+    work = (
+        macro.okun_lag * lags.unemployment_change - macro.okun_impact * (gap_after - gap) - macro.okun_pull * distance
+    )
+    unemployment = _clamp(state.unemployment + work + shocks.work, 0.0, 100.0)
     year = (1.0 + macro.trend_growth / 100.0) * math.exp(4.0 * (gap_after - gap) / 100.0)
     after = Lags(
         gaps=(gap_after, gap),
@@ -166,15 +171,6 @@ def step(state: GlobalState, lags: Lags, macro: MacroConfig, shocks: Shocks = CA
             total_economic_value=min(state.total_economic_value * year**0.25, VALUE_MAX),
         ),
         after,
-    )
-
-
-def _work_change(lags: Lags, gap_after: float, macro: MacroConfig) -> float:
-    """Return the change of unemployment by Okun's law, in points, without its noise."""
-    gap = lags.gaps[0]
-    distance = lags.unemployment - macro.natural_unemployment + gap / macro.okun
-    return (
-        macro.okun_lag * lags.unemployment_change - macro.okun_impact * (gap_after - gap) - macro.okun_pull * distance
     )
 
 

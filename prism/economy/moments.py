@@ -85,9 +85,9 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
         "rate_inflation_correlation": correlation(rate, inflation),
         "rate_inflation_before_correlation": correlation(rate[YEAR_QUARTERS:], inflation[:-YEAR_QUARTERS]),
         "rate_inflation_after_correlation": correlation(rate[:-YEAR_QUARTERS], inflation[YEAR_QUARTERS:]),
-        "big_move_share": _share([abs(move) >= BIG_MOVE - _ROUNDING for move in changes(rate)]),
-        "zero_rate_share": _share([each <= ZERO_RATE for each in rate]),
-        "deflation_share": _share([each < 0.0 for each in inflation]),
+        "big_move_share": statistics.fmean(abs(move) >= BIG_MOVE - _ROUNDING for move in changes(rate)),
+        "zero_rate_share": statistics.fmean(each <= ZERO_RATE for each in rate),
+        "deflation_share": statistics.fmean(each < 0.0 for each in inflation),
         "deflation_trap": float(is_deflation_trap(rate, inflation)),
     }
 
@@ -196,7 +196,3 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 def _varies(column: Sequence[float]) -> bool:
     """Return whether a column has two different values. Sums cannot tell: the mean of twelve times 0.1 is not 0.1."""
     return min(column) < max(column)
-
-
-def _share(facts: Sequence[bool]) -> float:
-    return sum(facts) / len(facts)

@@ -171,22 +171,18 @@ class EconomyWorld(World):
 
     def measures(self) -> list[Measure]:
         """Return the indicators, and the results of proposals."""
-        now = self.state.global_state
-        gauges = [
-            Measure(name=metric, help=text, kind="gauge", value=getattr(now, name))
-            for name, (metric, text) in INDICATORS.items()
+        now, metric = self.state.global_state, "prism_economy_proposals_total"
+        text = "Proposals by what became of them; an applied one was accepted before."
+        return [
+            *(
+                Measure(name=one, help=of, kind="gauge", value=getattr(now, key))
+                for key, (one, of) in INDICATORS.items()
+            ),
+            *(
+                Measure(name=metric, help=text, kind="counter", labels={"outcome": name}, value=self.counts[name])
+                for name in COUNTS
+            ),
         ]
-        counters = [
-            Measure(
-                name="prism_economy_proposals_total",
-                help="Proposals by what became of them; an applied one was accepted before.",
-                kind="counter",
-                labels={"outcome": name},
-                value=self.counts[name],
-            )
-            for name in COUNTS
-        ]
-        return gauges + counters
 
     def highlights(self) -> list[str]:
         """Return the indicators, the path of the interest rate, and the action that was applied latest."""
