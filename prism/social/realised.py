@@ -91,17 +91,10 @@ class Realised:
         for state, counts in zip(self._states, self._state.t.stays, strict=True):
             places = np.flatnonzero(counts)
             if len(places):
-                # The ticks of the stays that are counted at places, rounded down to three digits from a thousand
-                # on.
+                # From a thousand on, the ticks of stays are counted to three digits.
                 steps, digits = np.divmod(places - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
-                found[state] = self._lengths(
-                    np.where(
-                        places < col.EXACT_TICKS,
-                        places,
-                        (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0),
-                    ),
-                    counts[places],
-                )
+                longer = (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0)
+                found[state] = self._lengths(np.where(places < col.EXACT_TICKS, places, longer), counts[places])
         return {
             "engagement_per_post_seen": _ratio(engagements, self.feeds.seen),
             "actions_per_person_day": _ratio(actions, days),
