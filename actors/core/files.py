@@ -290,11 +290,11 @@ def content_hash(value: object) -> str:
     return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
-def write_json(path: Path, record: object, *, follows: bool = False) -> None:
+def write_json(path: Path, record: object) -> None:
     """Write a record to a JSON file that a person can read, as `write_file` does."""
     import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
 
-    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n", follows=follows)
+    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
 
 def remove_abandoned(path: Path) -> None:

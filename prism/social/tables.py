@@ -17,7 +17,7 @@ PERSON_FIELDS: Final = np.dtype(
     [
         ("entered", "i4"),  # the tick in which the person entered the state
         ("session_round", "i4"),  # the round of the latest session
-        ("current", "i4"),  # the number of the post in view, NO_POST or GONE
+        ("current", "i4"),  # the number of the post in view, or NO_POST
         ("came", "i4"),  # the tick in which that post came into view
         ("made", "i4"),  # the posts that the person has made
         ("silent", "i4"),  # 0; the tick at which a silence ends, or FOREVER
@@ -155,8 +155,6 @@ ROUND_ENDS: Final = 7
 NEVER: Final = -1
 CLOSED: Final = -1
 FOREVER: Final = -1
-GONE: Final = -2
-"""The number, and the id, of a post in view that is forgotten."""
 UNMOVED: Final = -1
 """The target of a turn that moves nobody."""
 
