@@ -88,7 +88,11 @@ class ChangingAttributes:
         rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
         self.rows = {row: number for number, row in enumerate(rows)}
         """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
-        self._following: Floats = self._first_values()
+        self._following: Floats = np.zeros((1, 1))
+        if self.fields:
+            columns = [self.tables.people.column(f"agent.{name}") for name in self.fields]
+            first = [self.tables.words.numbers(values.tolist()) for values in columns if values is not None]
+            self._following = np.array(first).T.copy()
         state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
         self.latest: list[Floats] = []
@@ -98,12 +102,6 @@ class ChangingAttributes:
 
     def __len__(self) -> int:
         return len(self.fields)
-
-    def _first_values(self) -> Floats:
-        if not self.fields:
-            return np.zeros((1, 1))
-        columns, words = [self.tables.people.column(f"agent.{name}") for name in self.fields], self.tables.words
-        return np.array([words.numbers(values.tolist()) for values in columns if values is not None]).T.copy()
 
     def value(self, person: int, name: str) -> Value:
         return self._value(name, float(self._table[person, self.places[name]]))
@@ -145,9 +143,14 @@ class ChangingAttributes:
     def prepare(self) -> None:
         if self.rows:
             fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE, Draw.CHANGE_NORMAL))
-            lines = [line for each in self.rows for line in self._branch(each, fields)]
-            head = ["def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
-            text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
+            lines = ["def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
+            for (trigger, before, after), number in self.rows.items():
+                lines.append(f"    if number == {number}:")
+                for each in self._behaviour.changes[trigger][before, after]:
+                    needs_view = reads_view(each.fields)
+                    lines += ["        if has_view(t, person):"] * needs_view
+                    lines += self._assignment(each, fields, 12 if needs_view else 8)
+            text = HEAD + "\n".join([*lines, "    return is_changed"]) + _TAIL
             self._kernel = kernels.generated("changes", text).change
             self._given = fields.columns()
             self._kernel(self._state.held, 0, _NOBODY, _NOBODY, self._given, self._following, _NOBODY)
@@ -201,18 +204,6 @@ class ChangingAttributes:
             self._table[self._changed] = self._following[self._changed]
             self._changed = self._changed[:0]
 
-    def _branch(self, row: tuple[str, str, str], fields: FieldSource) -> list[str]:
-        trigger, *ends = row
-        before, after = ends
-        lines = [f"    if number == {self.rows[trigger, before, after]}:"]
-        for each in self._behaviour.changes[trigger][before, after]:
-            indent = 8
-            if reads_view(each.fields):
-                lines.append("        if has_view(t, person):")
-                indent = 12
-            lines += self._assignment(each, fields, indent)
-        return lines
-
     def _assignment(self, change: Change, fields: FieldSource, indent: int) -> list[str]:
         place, lines = self.places[change.name], fields.lines(change.fields, indent)
         now = f"t.attributes[person, {place}]"
@@ -260,16 +251,14 @@ class ChangingAttributes:
         """Take over the values that these columns hold. What the chart of a fork does not set stays as it is."""
         for column in columns.unread:
             name = column.removeprefix("attribute.")
-            if name != column and name not in self._changing:
-                values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
+            if name == column:
+                continue
+            values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
+            if name not in self._changing:
                 self.stayed[name] = values
                 self.tables.people.changing = self.column
-                if name in self.places:
-                    self._table[:, self.places[name]] = self.tables.words.numbers(values)
-        for name in self._changing:
-            if (column := f"attribute.{name}") in columns.unread:
-                given: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
-                self._table[:, self.places[name]] = self.tables.words.numbers(given)
+            if name in self.places:
+                self._table[:, self.places[name]] = self.tables.words.numbers(values)
         self._following = self._table.copy()
         if "attribute_changes" in columns.unread:
             self.count = columns.value("attribute_changes", int)
