@@ -254,7 +254,6 @@ class Admission:
         return waiting.arrived + self._deadline_s + self._lost_s(now) - waiting.lost_s
 
     def arrived(self, question: Question[Any], now: float) -> WaitingQuestion:
-        """Return a question that arrives now."""
         return WaitingQuestion(question, now, lost_s=self._lost_s(now))
 
     def _lost_s(self, now: float) -> float:

@@ -138,7 +138,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
-    """Return the result of a calibration."""
     return _Procedure(calibration, base, real, runner).result()
 
 

@@ -100,7 +100,6 @@ def shapes_in(parents: Ints, minutes: Floats) -> Shapes:
 
 
 def shapes_of(trees: Sequence[Tree]) -> Shapes:
-    """Return the shapes of trees."""
     parents, before = list[Ints](), 0
     for tree in trees:
         own = np.array(tree.parents)

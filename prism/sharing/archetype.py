@@ -95,7 +95,6 @@ class Grouping(NamedTuple):
 
 
 def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
-    """Return the groups of a field."""
     full = _full_name(name, known)
     field, read = known[full]
     if field.kind == "texts":

@@ -161,7 +161,6 @@ def words_of(archetypes: Archetypes, key: Key) -> str:
 
 
 def fields_of(config: Config, domain: Domain) -> QuestionFields:
-    """Return the fields of a domain's questions."""
     if (fields := said_by(domain).fields) is not None:
         return fields
     raise ConfigError(

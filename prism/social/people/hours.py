@@ -38,7 +38,6 @@ class Hours(NamedTuple):
 
     @property
     def sums(self) -> list[float]:
-        """The sum of each column."""
         return [math.fsum(column) for column in self.counts.T]
 
 

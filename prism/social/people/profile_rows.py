@@ -84,7 +84,6 @@ class FileRows(NamedTuple):
 
 
 def profile_rows(text: str, source: str) -> FileRows:
-    """Return the rows of a profile file."""
     found = read_rows(text, source, {name for names in KINDS.values() for name in names if name})
     if not found.rows and not found.header_line:
         return found
