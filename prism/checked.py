@@ -111,7 +111,8 @@ def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R
         raise SettingError("", f"unknown key; {guess(str(unknown), types)}", keys=(join(place, str(unknown)),))
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in values:
-            about = _meaning(kind, field.name) or expectation(field.type)
+            told = re.search(rf"^ +(?:\w+, )*{field.name}(?:, \w+)*: ([^.;]+)", kind.__doc__ or "", re.MULTILINE)
+            about = " ".join(told[1].split()) if told else expectation(field.type)
             raise SettingError("", f"is missing; expected {about}", keys=(join(place, field.name),))
     held = {name: converted(types[name], value, join(place, name)) for name, value in values.items()}
     try:
@@ -121,12 +122,6 @@ def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R
         raise SettingError(error.source, error.problem, keys=keys) from None
     except ValueError as error:
         raise SettingError("", " ".join(str(error).split()), keys=(place,)) from None
-
-
-def _meaning(kind: type, name: str) -> str:
-    """Return what the docstring of a record says of a field; empty if it says nothing."""
-    told = re.search(rf"^ +(?:\w+, )*{name}(?:, \w+)*: ([^.;]+)", kind.__doc__ or "", re.MULTILINE)
-    return " ".join(told[1].split()) if told else ""
 
 
 @cache

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import aclosing, closing, contextmanager
+from contextlib import aclosing, closing
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -107,20 +106,23 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
     Args:
         asked: the first question of a run in a domain of its own; None if there is none.
     """
+    log, discarding = logging.getLogger("prism"), logging.NullHandler()
     async with aclosing(make_model(settings)) as model:
         health = await check_models(settings, model)
+        log.addHandler(discarding)  # the doctor prints all that `prism` would log
         try:
-            with _prism_logs_off():
-                if settings.simulation.domain == "economy":
-                    return health, await _propose(settings, model), None
-                answer = None if asked is None else await asked.put_to(asked.domain.oracle(model))
-                return health, None, answer
+            if settings.simulation.domain == "economy":
+                return health, await _propose(settings, model), None
+            answer = None if asked is None else await asked.put_to(asked.domain.oracle(model))
+            return health, None, answer
         except LLMFailureException as error:
             whose = "an economy's question" if asked is None else "the first question of the run"
             raise OracleUnavailableError(
                 f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to "
                 f"{whose}: {error.reason}: {error.detail}; a run would end there"
             ) from error
+        finally:
+            log.removeHandler(discarding)
 
 
 async def _propose(settings: Config, model: LanguageModel) -> Proposed:
@@ -137,17 +139,6 @@ async def _propose(settings: Config, model: LanguageModel) -> Proposed:
     options = domain.chart.valid_targets(asker.state, question.trigger)
     answer = await oracle.answer(asker, asker.state, question.trigger, options, question.context)
     return msgspec.json.decode(answer.content, type=Proposed)
-
-
-@contextmanager
-def _prism_logs_off() -> Iterator[None]:
-    """Discard the log lines of `prism` in the block: the doctor prints all of this itself."""
-    log, discarding = logging.getLogger("prism"), logging.NullHandler()
-    log.addHandler(discarding)
-    try:
-        yield
-    finally:
-        log.removeHandler(discarding)
 
 
 def _check_tape(settings: Config) -> list[tuple[str, str]]:

@@ -177,9 +177,18 @@ def _parsed(
     on_step(f"reading {name}")
     with fitting_memory(name):
         source = read_input(name)
-        with telling_kind(name, taker, locate_input(name)):
-            made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
-    return made, {name: source.sha256}
+        key, kept = (source.sha256, source.name, what, repr(config)), _kept.get() if what else None
+        if kept is not None and key in kept:
+            kept.move_to_end(key)
+        else:
+            with telling_kind(name, taker, locate_input(name)):
+                made = parse(source.data, source.name, config)
+            kept = OrderedDict() if kept is None else kept
+            kept[key] = (len(source.data), made)
+        found: T = kept[key][1]
+        while len(kept) > KEPT_MAX or sum(size for size, _ in kept.values()) > KEPT_BYTES_MAX:
+            kept.popitem(last=False)
+    return found, {name: source.sha256}
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
@@ -218,23 +227,6 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
         yield
     finally:
         _kept.reset(token)
-
-
-def _shared(source: Input, make: Callable[[], T], what: str, config: object) -> T:
-    """Return the object made from a file: the kept one, if the same content was read before."""
-    kept = _kept.get()
-    if kept is None or not what:
-        return make()
-    key = (source.sha256, source.name, what, repr(config))
-    if key in kept:
-        kept.move_to_end(key)
-        found: T = kept[key][1]
-        return found
-    made = make()
-    kept[key] = (len(source.data), made)
-    while len(kept) > KEPT_MAX or sum(size for size, _ in kept.values()) > KEPT_BYTES_MAX:
-        kept.popitem(last=False)
-    return made
 
 
 @contextmanager

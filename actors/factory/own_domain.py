@@ -105,17 +105,15 @@ def _arguments_of(function: Callable[..., Any], reference: str) -> tuple[str, ..
     except (TypeError, ValueError):
         raise domain_error(f"{reference} does not say which arguments it takes; expected a function") from None
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+    rest = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     names = []
     for parameter in parameters:
         if parameter.name in ARGUMENTS and parameter.kind in by_name:
             names.append(parameter.name)
-        elif parameter.default is parameter.empty and parameter.kind not in _REST:
+        elif parameter.default is parameter.empty and parameter.kind not in rest:
             problem = f"{reference} takes an argument {parameter.name!r}; expected {', '.join(ARGUMENTS)}"
             raise domain_error(f"{problem}, each by its name")
     return tuple(names)
-
-
-_REST = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 def _settings_type(function: Callable[..., Any], reference: str) -> type[Section]:

@@ -42,7 +42,8 @@ class Cluster:
     started them.
 
     Args:
-        address, processes, asked: as for `connecting`.
+        address: of the cluster; `ray` for the one that runs, or one that is started here.
+        asked: the place as a user named it.
     """
 
     def __init__(self, address: str, processes: int, asked: str) -> None:
@@ -133,14 +134,9 @@ class Cluster:
                 return
 
 
-def connecting(address: str, processes: int, asked: str) -> Future[Cluster]:
-    """Begin to connect to a cluster, and return the future of it."""
-    return Cluster(address, processes, asked).connected
-
-
 def connected(address: str, processes: int, asked: str) -> Cluster:
-    """Return a cluster, as `connecting` does; a signal ends the wait for it."""
-    cluster = connecting(address, processes, asked).result()
+    """Return a cluster once it is connected; a signal ends the wait for it."""
+    cluster = Cluster(address, processes, asked).connected.result()
     heed_signals()
     return cluster
 

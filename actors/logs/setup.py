@@ -43,18 +43,6 @@ class _CurrentStderr:
             sys.stderr.flush()
 
 
-class _JsonLines:
-    """A processor that copies every event to a file and passes it on."""
-
-    def __init__(self, file: LineFile) -> None:
-        self._file = file
-        self._render = structlog.processors.JSONRenderer(default=str)
-
-    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        self._file.put(str(self._render(logger, method, dict(event))))
-        return event
-
-
 def _drop_file_only(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
     """Return the event, unless it is for the file only."""
     is_of_library = method == "info" and "logger" in event and is_shown() and not output.is_json
@@ -108,6 +96,7 @@ class RunLog:
         self.context = LogContext()
         self._limit = LogLimit(clock)
         self._file = LineFile(path, size_max) if path is not None else None
+        self._json = structlog.processors.JSONRenderer(default=str)
         render = structlog.processors.JSONRenderer() if output.is_json else _text()
         self._processors: list[Processor] = [
             self._limit,
@@ -117,10 +106,16 @@ class RunLog:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             Redaction(os.environ),
-            *([_JsonLines(self._file)] if self._file is not None else []),
+            self._write,
             _drop_file_only,
             render,
         ]
+
+    def _write(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        """Copy an event to the file, if there is one, and pass it on."""
+        if self._file is not None:
+            self._file.put(str(self._json(logger, method, dict(event))))
+        return event
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         processed: Any = event

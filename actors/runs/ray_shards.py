@@ -22,7 +22,7 @@ from actors.core.errors import PlaceError, ShardLostError, first_error
 from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
 from actors.core.threads import in_threads
-from actors.factory.ray_cluster import connecting, heed_signals, is_there
+from actors.factory.ray_cluster import Cluster, heed_signals, is_there
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import Shard, ShardedEngine
@@ -228,7 +228,7 @@ async def engine_of(
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
     address = os.environ.get("RAY_ADDRESS", "")
     asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
-    cluster = await asyncio.wrap_future(connecting(address or "local", config.run.shards - 1, asked))
+    cluster = await asyncio.wrap_future(Cluster(address or "local", config.run.shards - 1, asked).connected)
     heed_signals()
     shards = None
     async with in_threads(last_words(ENDED)):

@@ -178,21 +178,14 @@ def planned(interventions: Sequence[InterventionConfig], ticks_per_round: int) -
 
 def placed_agents(interventions: Sequence[InterventionConfig]) -> Iterator[tuple[str, int | str]]:
     """Yield the place in a configuration of every agent that interventions name, and its number or name."""
-    for index, intervention in enumerate(interventions):
-        for place, agent in agents_of(intervention):
-            yield f"{PLACE}[{index}].{place}", agent
-
-
-def agents_of(intervention: InterventionConfig) -> Iterator[tuple[str, int | str]]:
-    """Yield the place in an intervention of every agent that it names, and its number or name."""
-    if intervention.publish is not None:
-        yield "publish.author", intervention.publish.author
-    for kind in ("follow", "unfollow"):
-        for index, tie in enumerate(getattr(intervention, kind) or ()):
-            for end, agent in enumerate(tie):
-                yield f"{kind}[{index}][{end}]", agent
-    for index, agent in enumerate(intervention.silence or ()):
-        yield f"silence[{index}]", agent
+    for number, each in enumerate(interventions):
+        place = f"{PLACE}[{number}]"
+        if each.publish is not None:
+            yield f"{place}.publish.author", each.publish.author
+        for kind in ("follow", "unfollow"):
+            for index, tie in enumerate(getattr(each, kind) or ()):
+                yield from ((f"{place}.{kind}[{index}][{end}]", agent) for end, agent in enumerate(tie))
+        yield from ((f"{place}.silence[{index}]", agent) for index, agent in enumerate(each.silence or ()))
 
 
 def check_agents(interventions: Sequence[InterventionConfig], number_of: Callable[[int | str], int]) -> None:

@@ -553,13 +553,9 @@ class MacroConfig(Section):
     def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
         if name == "inflation_lags" and abs(math.fsum(value) - 1.0) > LAGS_TOLERANCE:
             yield name, f"expected weights that add up to 1, got {math.fsum(value):.10g}"
-        if name == "gap_lags" and not _dies_out(*value):
+        # Both roots of a second-order difference equation have to be inside the unit circle.
+        if name == "gap_lags" and not (abs(value[1]) < 1.0 and abs(value[0]) < 1.0 - value[1]):
             yield name, f"expected weights with which a gap dies out by itself, got {list(value)}"
-
-
-def _dies_out(first: float, second: float) -> bool:
-    """Return whether both roots of a second-order difference equation are inside the unit circle."""
-    return abs(second) < 1.0 and abs(first) < 1.0 - second
 
 
 class InitialConfig(Section):

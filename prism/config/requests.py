@@ -28,15 +28,10 @@ def as_texts(name: str, value: object) -> object:
     """Return headers or a query with each plain value as a text: in YAML a version may look like a date."""
     if name not in ("headers", "query") or not isinstance(value, Mapping):
         return value
-    return {key: _as_text(item) for key, item in value.items()}
-
-
-def _as_text(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, date):
-        return value.isoformat()
-    return str(value) if isinstance(value, int | float) else value
+    flags = {key: str(item).lower() for key, item in value.items() if isinstance(item, bool)}
+    numbers = {key: str(item) for key, item in value.items() if isinstance(item, int | float)}
+    dates = {key: item.isoformat() for key, item in value.items() if isinstance(item, date)}
+    return {**value, **numbers, **flags, **dates}
 
 
 def unsendable(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -55,24 +50,18 @@ def unsendable(name: str, value: Any) -> Iterator[tuple[str, str]]:
         place = f"{name}.{key if key.isprintable() and key else repr(key)}"
         if name == "extra_body":
             yield from _field_problems(place, key, item)
-        elif problem := _header_problem(key, item) if name == "headers" else _parameter_problem(key, item):
-            yield place, problem
+        elif name == "headers" and not _TOKEN.fullmatch(key):
+            yield place, "expected the name of a header, such as api-key"
+        elif name == "headers" and key.lower() in _FRAMING:
+            yield place, _OURS
+        elif name == "headers" and not (item and item.isascii() and item.isprintable()):
+            yield place, "expected printable ASCII characters, at least one"
+        elif not key or not key.isprintable():
+            yield place, "expected the name of a parameter, such as api-version"
+        elif not item.isprintable():
+            yield place, "expected printable characters"
         elif looks_like_key(item) or (is_secret_name(key) and not names_variable(item)):
             yield place, f"expected an environment variable such as $API_KEY, {_KEPT}, got a text"
-
-
-def _header_problem(name: str, text: str) -> str:
-    if not _TOKEN.fullmatch(name):
-        return "expected the name of a header, such as api-key"
-    if name.lower() in _FRAMING:
-        return _OURS
-    return "" if text and text.isascii() and text.isprintable() else "expected printable ASCII characters, at least one"
-
-
-def _parameter_problem(name: str, text: str) -> str:
-    if not name or not name.isprintable():
-        return "expected the name of a parameter, such as api-version"
-    return "" if text.isprintable() else "expected printable characters"
 
 
 def _field_problems(place: str, name: str, value: object) -> Iterator[tuple[str, str]]:

@@ -151,10 +151,19 @@ class Statechart(Generic[S]):
     """
 
     def __init__(self, states: Iterable[S], transitions: Iterable[Transition[S]], initial: S) -> None:
-        self.states: frozenset[S] = _checked_states(_listed("states", states), initial)
+        listed: tuple[S, ...] = _listed("states", states)
+        for state in (initial, *listed):
+            stated: object = state
+            if not isinstance(stated, StrEnum):
+                raise StatechartError(f"a chart's states must be members of a StrEnum, got {shown(state)}")
+            if type(state) is not type(initial):
+                raise StatechartError(f"a chart's states must be members of one StrEnum, got {initial!r} and {state!r}")
+        self.states: frozenset[S] = frozenset(listed)
+        self._known = ", ".join(sorted(self.states)) or "none"
+        if initial not in self.states:
+            raise StatechartError(f"initial state {initial!r} is not among the chart's states: {self._known}")
         self.transitions: tuple[Transition[S], ...] = _listed("rows", transitions)
         self.initial = initial
-        self._known = ", ".join(sorted(self.states))
         self.guard_errors: list[GuardErrors] = []
         """One entry for each row whose guard has raised. Counters, not part of the chart's meaning."""
         # 1. Rows by state and trigger, in order.
@@ -303,19 +312,6 @@ def _listed(name: str, values: Iterable[T]) -> tuple[T, ...]:
         return tuple(values)
     except TypeError:
         raise StatechartError(f"a chart's {name} must be a list of them, got {shown(values)}") from None
-
-
-def _checked_states(states: tuple[S, ...], initial: S) -> frozenset[S]:
-    for state in (initial, *states):
-        stated: object = state
-        if not isinstance(stated, StrEnum):
-            raise StatechartError(f"a chart's states must be members of a StrEnum, got {shown(state)}")
-        if type(state) is not type(initial):
-            raise StatechartError(f"a chart's states must be members of one StrEnum, got {initial!r} and {state!r}")
-    if initial not in states:
-        known = ", ".join(sorted(states)) or "none"
-        raise StatechartError(f"initial state {initial!r} is not among the chart's states: {known}")
-    return frozenset(states)
 
 
 Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]

@@ -64,8 +64,10 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
             if not isinstance(state, StrEnum) and not (field == "target" and state is None):
                 raise self._refused(field, "a state such as AgentState.IDLE", state)
         for field, function in (("guard", self.guard), ("action", self.action)):
-            if (expected := _function_problem(function)) is not None:
-                raise self._refused(field, expected, function)
+            if function is not None and not callable(function):
+                raise self._refused(field, "a function or None", function)
+            if function is not None and is_deferred(function):
+                raise self._refused(field, "a plain function, neither async nor a generator", function)
         if not isinstance(self.oracle, bool | None):
             raise self._refused("oracle", "True, False or None", self.oracle)
         if self.target is None and self.oracle is False:
@@ -173,14 +175,6 @@ def _worded(state: object) -> str:
 
 def _is_worded(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip())
-
-
-def _function_problem(function: object) -> str | None:
-    if function is None:
-        return None
-    if not callable(function):
-        return "a function or None"
-    return "a plain function, neither async nor a generator" if is_deferred(function) else None
 
 
 def is_deferred(function: Callable[..., object]) -> bool:
