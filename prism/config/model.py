@@ -299,9 +299,7 @@ class FeedConfig(Section):
     hot_rounds: float = setting(
         0.5, "hot: rounds worth ten times the engagements; Reddit: 12.5 hours (Salihefendic 2010)", gt=0, le=10_000
     )
-    popularity_weight: float = setting(
-        0.5, "interest: weight of popularity; topic match: 1. UNCALIBRATED", ge=0, le=1000
-    )
+    popularity_weight: float = setting(0.5, "interest: weight of popularity, topic match 1. UNCALIBRATED", ge=0, le=1e3)
     attention: Share = setting(0.9, "probability of considering the post at place n: attention ^ n")
     horizon_rounds: int = setting(50, "rounds after which a post is no longer shown", ge=2)
     across: Text | None = setting(None, "attribute whose groups `bridging` compares: text, truth or sign of a number")
@@ -395,9 +393,7 @@ class OracleConfig(Section):
     max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
     max_usd: float | None = setting(None, "spend cap in US dollars, by `llm.prices`; the run stops there", ge=0)
     when_spent: Literal["fallback", "stop"] = setting("stop", "at a cap: stop, or take fallbacks")
-    tape: Literal["off", "record", "replay"] = setting(
-        "off", "`record` keeps every answer; `replay` answers from the tape and asks no server"
-    )
+    tape: Literal["off", "record", "replay"] = setting("off", "`record` keeps every answer; `replay` asks no server")
     tape_path: str | None = setting(None, "file of the tape; none: tape.sqlite in the run's directory")
     queue_size: int = setting(10_000, "most questions in the oracle's queue", ge=1, le=10**7)
     sharing: SharingConfig = SharingConfig()
@@ -467,9 +463,7 @@ class LLMConfig(Section):
     keep_alive: str = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", min_length=1)
     timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0, le=3600)
     api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key")
-    method: Literal["auto", "probabilities", "json"] = setting(
-        "auto", "auto: probabilities of the options where they are sound, else JSON"
-    )
+    method: Literal["auto", "probabilities", "json"] = setting("auto", "auto: probabilities where sound, else JSON")
     prompt: Text = setting("prose", "template: prose or list, which ship; a file; or a text of several lines")
     order: Literal["drawn", "fixed"] = setting(
         "drawn", "drawn: each question shows its options in an order of its own, from the seed; fixed: the chart's"
@@ -515,26 +509,19 @@ class MacroConfig(Section):
     natural_unemployment: float = setting(5.9, "percent at a zero output gap (US mean 1959-2009: 5.9)", ge=0.1, le=50)
     okun: float = setting(2.0, "percent of output for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10)
     trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20, le=20)
-    gap_lags: tuple[Lag, ...] = setting(
-        (1.16, -0.25),
-        "weights of two gaps in the next one, latest first (Rudebusch & Svensson 1999)",
-        min_length=2,
-        max_length=2,
+    gap_lags: Annotated[tuple[Lag, ...], Meta(min_length=2, max_length=2)] = setting(
+        (1.16, -0.25), "weights of two gaps in the next one, latest first (Rudebusch & Svensson 1999)"
     )
     rate_effect: Slope = setting(0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)")
     phillips_slope: Slope = setting(0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)")
-    inflation_lags: tuple[Lag, ...] = setting(
+    inflation_lags: Annotated[tuple[Lag, ...], Meta(min_length=4, max_length=4)] = setting(
         (0.7, -0.1, 0.28, 0.12),
         "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson)",
-        min_length=4,
-        max_length=4,
     )
     anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
     anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20, le=100)
     okun_lag: Kept = setting(0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)")
-    okun_impact: Spread = setting(
-        0.19, "fall of unemployment, in points, for a percent of gap at once (US 1960-1983: 0.19)"
-    )
+    okun_impact: Spread = setting(0.19, "unemployment's fall at once for a percent of gap, points (US 1960-1983: 0.19)")
     okun_pull: Share = setting(
         0.02, "part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, error 0.02)"
     )
@@ -544,9 +531,7 @@ class MacroConfig(Section):
         0.0, "standard deviation of price shocks, points a year (estimate of 1999: 1.01; US 1960-1983: 2.1)"
     )
     inflation_shock_persistence: Kept = setting(0.0, "part of a price shock left a quarter later (US 1960-1983: none)")
-    unemployment_shock: Spread = setting(
-        0.0, "standard deviation of noise in unemployment, points (US 1960-1983: 0.24)"
-    )
+    unemployment_shock: Spread = setting(0.0, "standard deviation of unemployment noise, points (US 1960-1983: 0.24)")
     rate_shock: Spread = setting(0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)")
 
     @classmethod
@@ -629,9 +614,7 @@ class RunConfig(Section):
     segment_mb: float = setting(8.0, "MB of ticks in journal.prism sealed in a segment; 0: never", ge=0, le=1000)
     sync: bool = setting(True, "sync each write; false is safe from a kill, not from a power cut")
     record_feeds: bool = setting(False, "record every feed shown; it changes the digest, but no result")
-    log_max_mb: float = setting(
-        100.0, "MB of log.jsonl at which it is set aside as log.jsonl.1; 5 such logs are kept", ge=0.01, le=10**6
-    )
+    log_max_mb: float = setting(100.0, "MB at which log.jsonl becomes log.jsonl.1; 5 are kept", ge=0.01, le=10**6)
     calibration: CalibrationConfig = CalibrationConfig()
 
 
