@@ -53,7 +53,11 @@ class PolicyDecision(Checked, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_line("action", self.action)
+        text = self.action
+        if not 1 <= len(text) <= ACTION_CHARS:
+            raise ValueError(f"action: expected a line of 1 to {ACTION_CHARS} characters, got {_shown(text)}")
+        if text.splitlines() != [text] or not text.strip():
+            raise ValueError(f"action: expected one line that is not blank, got {_shown(text)}")
         _check_reasoning(self.reasoning)
 
 
@@ -156,13 +160,6 @@ class LLMReasoningChain(Checked, frozen=True, kw_only=True, omit_defaults=True):
             f" at={self.timestamp.isoformat()} model={quoted(self.model)} duration_ms={self.duration_ms}"
             f" retry_count={self.retry_count} confidence={self.confidence} reasoning={quoted(self.reasoning)}"
         )
-
-
-def _check_line(field: str, text: str) -> None:
-    if not 1 <= len(text) <= ACTION_CHARS:
-        raise ValueError(f"{field}: expected a line of 1 to {ACTION_CHARS} characters, got {_shown(text)}")
-    if text.splitlines() != [text] or not text.strip():
-        raise ValueError(f"{field}: expected one line that is not blank, got {_shown(text)}")
 
 
 def _check_reasoning(text: str) -> None:

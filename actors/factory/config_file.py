@@ -58,7 +58,14 @@ def read_config(
     with telling_kind(file, RUN):
         placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
-    wrong = [*_archetype_errors(placed), *missing_inputs(placed, config)]
+    wrong, sharing, path_of = list[ConfigError](), placed.config.oracle.sharing, "oracle.sharing.archetype"
+    leaf, domain = placed.leaves.get(path_of), placed.config.simulation.domain
+    if leaf is not None and sharing.by == "archetype" and domain == "social":  # other domains must be built for that
+        try:
+            declared_groupings(sharing.archetype, question_fields(placed.config))
+        except ConfigError as error:
+            wrong += [leaf.refused(each.problem, str(each.key), path_of) for each in (error, *error.others)]
+    wrong += missing_inputs(placed, config)
     if wrong:
         raise together(wrong)
     if not _is_of_run(file.parent):
@@ -130,19 +137,6 @@ def _load(
 def _is_of_run(directory: Path) -> bool:
     """Return whether a directory is a run's, whose configuration may come from anybody."""
     return (directory / _MANIFEST).exists()
-
-
-def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
-    """Yield fields and groups of an archetype that people's questions do not have. Other domains must be built."""
-    config, path = placed.config, "oracle.sharing.archetype"
-    leaf = placed.leaves.get(path)
-    if leaf is None or config.oracle.sharing.by != "archetype" or config.simulation.domain != "social":
-        return
-    try:
-        declared_groupings(config.oracle.sharing.archetype, question_fields(config))
-    except ConfigError as error:
-        for each in (error, *error.others):
-            yield leaf.refused(each.problem, str(each.key), path)
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

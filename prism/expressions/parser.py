@@ -7,7 +7,7 @@ exists is sound. Nothing here runs a text as Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import isinf
 from typing import Final, Literal, NamedTuple, NoReturn, get_args
 
@@ -142,15 +142,6 @@ class _Parser:
         self._tokens = tokens(text)
         self._place = 0
         self._nesting = 0
-        self._prefixes: dict[str, Callable[[Token], _Operand]] = {
-            "-": self._negative,
-            "(": self._parentheses,
-            "not": self._not,
-            "true": self._flag,
-            "false": self._flag,
-            **dict.fromkeys(_FUNCTIONS, self._call),
-            "if": self._choose,
-        }
 
     def whole(self) -> _Operand:
         operand = self._expression(0)
@@ -197,11 +188,21 @@ class _Parser:
             return _Operand(tree.Number(float(token.text)), "number", token.column)
         if token.kind == "text":
             return _Operand(tree.Text(token.text[1:-1]), "text", token.column)
-        if token.text == "not" and power > tree.POWERS["not"]:
-            self._fail(token, "expected parentheses around `not` and its condition")
-        prefix = self._prefixes.get(token.text)
-        if prefix is not None:
-            return prefix(token)
+        if token.text in {"true", "false"}:
+            return _Operand(tree.Flag(token.text == "true"), "bool", token.column)
+        if token.text == "(":
+            operand = self._expression(0)
+            self._close(")", token)
+            return operand._replace(column=token.column)
+        if token.text == "-":
+            return self._negative(token)
+        if token.text == "not":
+            if power > tree.POWERS["not"]:
+                self._fail(token, "expected parentheses around `not` and its condition")
+            operand = self._expression(tree.POWERS["not"] - 1)
+            return self._made(tree.Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
+        if token.text in _FUNCTIONS:
+            return self._choose(token) if token.text == "if" else self._call(token)
         if token.kind != "word" or token.text in _INFIX:
             hint = ": a list stands only behind `in`" if token.text == "[" else ""
             self._fail(token, f"expected a field, number, text or (, found {token.shown}{hint}")
@@ -216,24 +217,12 @@ class _Parser:
         kind: _Kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
         return _Operand(tree.Read(field), kind, token.column)
 
-    def _flag(self, token: Token) -> _Operand:
-        return _Operand(tree.Flag(token.text == "true"), "bool", token.column)
-
     def _negative(self, token: Token) -> _Operand:
         operand = self._expression(tree.POWERS["sign"] - 1)
         node = self.expect(operand, "number")
         if isinstance(node, tree.Number):
             return _Operand(tree.Number(0.0 - node.value), "number", token.column)
         return self._made(tree.Negative(node), "number", operand)._replace(column=token.column)
-
-    def _not(self, token: Token) -> _Operand:
-        operand = self._expression(tree.POWERS["not"] - 1)
-        return self._made(tree.Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
-
-    def _parentheses(self, token: Token) -> _Operand:
-        operand = self._expression(0)
-        self._close(")", token)
-        return operand._replace(column=token.column)
 
     def _close(self, sign: str, opened: Token) -> None:
         if not self._take(sign):
@@ -296,21 +285,20 @@ class _Parser:
         while self._next.kind == "sign" and self._next.text in _SIGNS:
             sign = self._next
             self._place += 1
-            operands.append(self._expression(tree.POWERS["compare"]))
-            self._check_comparable(operands[-2], sign, operands[-1])
+            left, right = operands[-1], self._expression(tree.POWERS["compare"])
+            operands.append(right)
             signs.append(sign.text)
+            kind = _NAMES[left.kind]
+            if left.kind != right.kind:
+                self._fail(right, f"expected {kind} as on the left of {sign.text}, found {_NAMES[right.kind]}")
+            if left.kind == "texts":
+                self._fail(sign, 'texts cannot be compared; write "a text" in them')
+            if left.kind != "number" and sign.text not in {"==", "!="}:
+                self._fail(sign, f"expected == or !=, for {kind} has no order, found {sign.text}")
+            self._check_values(left, right)
+            self._check_values(right, left)
         nodes = tuple(operand.node for operand in operands)
         return self._made(tree.Comparison(nodes, tuple(signs)), "bool", *operands)  # type: ignore[arg-type]  # known signs
-
-    def _check_comparable(self, left: _Operand, sign: Token, right: _Operand) -> None:
-        if left.kind != right.kind:
-            self._fail(right, f"expected {_NAMES[left.kind]} as on the left of {sign.text}, found {_NAMES[right.kind]}")
-        if left.kind == "texts":
-            self._fail(sign, 'texts cannot be compared; write "a text" in them')
-        if left.kind != "number" and sign.text not in {"==", "!="}:
-            self._fail(sign, f"expected == or !=, for {_NAMES[left.kind]} has no order, found {sign.text}")
-        self._check_values(left, right)
-        self._check_values(right, left)
 
     def _check_values(self, operand: _Operand, other: _Operand) -> None:
         values = operand.node.field.values if isinstance(operand.node, tree.Read) else ()
@@ -332,24 +320,19 @@ class _Parser:
         self.expect(item, "text")
         opened = self._next
         if self._take("["):
-            listed = self._list(item, opened)
-            return self._made(tree.Member(item.node, listed, is_negated), "bool", item)
+            listed = dict[str, None]()
+            while True:
+                token = self._next
+                if token.kind != "text":
+                    self._fail(token, f"expected a text in quotes, found {token.shown}")
+                self._check_values(item, self._value(tree.POWERS["value"]))
+                listed[token.text[1:-1]] = None
+                if not self._take(","):
+                    break
+            self._close("]", opened)
+            return self._made(tree.Member(item.node, tuple(listed), is_negated), "bool", item)
         texts = self._expression(tree.POWERS["compare"])
         node = self.expect(texts, "texts")
         assert isinstance(node, tree.Read)  # noqa: S101  # nothing else has this type
         self._check_values(texts, item)
         return self._made(tree.Member(item.node, node, is_negated), "bool", item, texts)
-
-    def _list(self, item: _Operand, opened: Token) -> tuple[str, ...]:
-        found = []
-        while True:
-            token = self._next
-            if token.kind != "text":
-                self._fail(token, f"expected a text in quotes, found {token.shown}")
-            operand = self._value(tree.POWERS["value"])
-            self._check_values(item, operand)
-            found.append(token.text[1:-1])
-            if not self._take(","):
-                break
-        self._close("]", opened)
-        return tuple(dict.fromkeys(found))

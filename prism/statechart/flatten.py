@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from inspect import signature
 from typing import Any, Final, TypeVar, cast
@@ -60,8 +61,16 @@ class _Flattening:
         """Guards by their text: rows with the same text share one, which is evaluated once for all of them."""
 
     def behaviour(self) -> Behaviour[Any]:
-        for path in self._paths.values():
-            self._check_words(path[-1])
+        for *_, state in self._paths.values():
+            place, delay, words = f"states.{state.name}", state.after, self._words
+            if state.role and state.role not in words.roles:
+                raise self._refused(f"{place}.role", _unknown("role", state.role, words.roles), state.line)
+            if delay is not None and delay.law is DelayLaw.FIELD and delay.field not in words.delays:
+                problem = _unknown("field for a delay", delay.field, words.delays)
+                raise self._refused(f"{place}.after.ticks", problem, state.line)
+            for effect, line in [(state.effect, state.line), *((row.effect, row.line) for row in state.rows)]:
+                if effect and effect not in words.effects:
+                    raise self._refused(f"{place}.effect", _unknown("effect", effect, words.effects), line)
         if self._definition.initial not in self._paths:
             raise self._refused(
                 "initial", _unknown("state", self._definition.initial, self._paths), self._definition.initial_line
@@ -193,9 +202,12 @@ class _Flattening:
     def _function(self, name: str, key: str, line: int) -> Any:
         try:
             found = self._words.function(name)
-            if not _takes_two(found):
-                raise StatechartError(f"{name}: expected a function of two arguments, (agent, context)")
+            with suppress(ValueError):  # a function of a C module may have no signature
+                signature(found).bind(None, None)
             return found
+        except TypeError:
+            problem = f"{name}: expected a function of two arguments, (agent, context)"
+            raise self._refused(key, problem, line) from None
         except StatechartError as error:
             raise self._refused(key, str(error), line) from None
 
@@ -244,19 +256,6 @@ class _Flattening:
             )
             raise self._refused(key, problem, line)
 
-    def _check_words(self, state: StateDefinition) -> None:
-        path = f"states.{state.name}"
-        if state.role and state.role not in self._words.roles:
-            raise self._refused(f"{path}.role", _unknown("role", state.role, self._words.roles), state.line)
-        delay = state.after
-        if delay is not None and delay.law is DelayLaw.FIELD and delay.field not in self._words.delays:
-            problem = _unknown("field for a delay", delay.field, self._words.delays)
-            raise self._refused(f"{path}.after.ticks", problem, state.line)
-        stated = [(state.effect, state.line), *((row.effect, row.line) for row in state.rows)]
-        for effect, line in stated:
-            if effect and effect not in self._words.effects:
-                raise self._refused(f"{path}.effect", _unknown("effect", effect, self._words.effects), line)
-
     def _refused(self, key: str, problem: str, line: int) -> ConfigError:
         return ConfigError(self._definition.source, problem, key=key, line=line or None)
 
@@ -270,17 +269,6 @@ def _told(what: str | tuple[Change, ...]) -> str:
     if not isinstance(what, str):
         what = ", ".join(f"{each.field.name}: {each.to}{f' when {each.when}' if each.when else ''}" for each in what)
     return what or "none"
-
-
-def _takes_two(function: Any) -> bool:
-    """Return whether a function can be called as `(agent, context)`; True also if its signature cannot be known."""
-    try:
-        signature(function).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:  # a function of a C module may have none
-        pass
-    return True
 
 
 class Steps:

@@ -194,7 +194,12 @@ class _Group(Generic[S]):
             inner = [place for place, row in enumerate(self.rows) if row.level < first.level]
             for pattern, values in self._patterns.items():
                 if pattern[one] and pattern[other] and not any(pattern[place] for place in inner):
-                    if not _may_overlap(first, second):
+                    # It is no fault if both are meant for the oracle, or one never asks, so list order decides, or
+                    # they do the same, or one is of an outer state, and comes after the other.
+                    is_same = first.target == second.target and first.action is second.action
+                    is_meant = _is_marked(first) and _is_marked(second)
+                    decides = first.oracle is False or second.oracle is False or first.level != second.level
+                    if not (is_meant or is_same or decides):
                         message = f"{_told(first)} and {_told(second)} are both enabled{self._where(values)}"
                         yield self._finding(FindingKind.OVERLAP, [first, second], message, values)
                     break
@@ -272,17 +277,6 @@ def _column(field: Field, named: Sequence[float], texts: Sequence[str], rng: np.
 
 def _is_marked(row: Transition[Any]) -> bool:
     return row.oracle is True or row.target is None
-
-
-def _may_overlap(first: Transition[Any], second: Transition[Any]) -> bool:
-    """Return whether it is no fault if both rows are enabled.
-
-    Both are meant for the oracle; or one of them never asks, so list order decides; or they do the same; or one is of
-    an outer state, and comes after the other.
-    """
-    is_same = first.target == second.target and first.action is second.action
-    is_meant = _is_marked(first) and _is_marked(second)
-    return is_meant or is_same or first.oracle is False or second.oracle is False or first.level != second.level
 
 
 def _told(row: Transition[Any]) -> str:

@@ -12,7 +12,6 @@ from prism.palette import state_styles
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from prism.statechart.statechart import Statechart
-from prism.statechart.transitions import Transition
 
 BY_ORACLE = "?"
 """The mark of a row that is put to the oracle."""
@@ -98,49 +97,34 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
         targets = dict.fromkeys(row.target for row in state.rows)
         for target in targets:
             rows = tuple(row for row in state.rows if row.target == target)
-            count = None if activity is None else _count(activity, leaves, state.name, target, rows)
+            # How often a run went from the states in one to those in another by one of these triggers.
+            triggers, befores = {row.trigger for row in rows}, leaves[state.name]
+            afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
+            count = (
+                None
+                if activity is None
+                else sum(
+                    times
+                    for (before, trigger, after), times in activity.taken.items()
+                    if trigger in triggers and before in befores and after in afters
+                )
+            )
             found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
     return Outline(definition=definition, arrows=tuple(found), activity=activity)
 
 
 def defined(chart: Statechart[Any]) -> ChartDefinition:
-    """Return a definition of a chart that was made in Python; it has the names of guards and actions."""
+    """Return a definition of a chart that was made in Python; it has the names of guards."""
     everything: list[Any] = list(type(chart.initial).__members__.values())
     states = [state for state in everything if state in chart.states]
-    return ChartDefinition(
-        name="",
-        initial=chart.initial.value,
-        states=tuple(
-            StateDefinition(name=state.value, rows=tuple(_row(row) for row in chart.transitions if row.source == state))
-            for state in states
-        ),
-    )
-
-
-def _row(row: Transition[Any]) -> RowDefinition:
-    guard = "" if row.guard is None else getattr(row.guard, "__name__", type(row.guard).__name__)
-    return RowDefinition(
-        trigger=row.trigger,
-        target="" if row.target is None else row.target.value,
-        when=str(row.when) if row.when is not None else guard,
-        do=() if row.action is None else (getattr(row.action, "__name__", type(row.action).__name__),),
-        oracle=row.oracle,
-        label=row.label,
-    )
-
-
-def _count(
-    activity: Activity, leaves: Mapping[str, tuple[str, ...]], source: str, target: str, rows: tuple[RowDefinition, ...]
-) -> int:
-    """Return how often a run went from the states in one to those in another by one of these triggers."""
-    triggers = {row.trigger for row in rows}
-    befores = leaves[source]
-    afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
-    return sum(
-        times
-        for (before, trigger, after), times in activity.taken.items()
-        if trigger in triggers and before in befores and after in afters
-    )
+    rows: dict[Any, list[RowDefinition]] = {state: [] for state in states}
+    for row in chart.transitions:
+        guard = "" if row.guard is None else getattr(row.guard, "__name__", type(row.guard).__name__)
+        target, when = row.target and row.target.value, guard if row.when is None else str(row.when)
+        made = RowDefinition(trigger=row.trigger, target=target or "", when=when, oracle=row.oracle, label=row.label)
+        rows[row.source].append(made)
+    defined_states = tuple(StateDefinition(name=state.value, rows=tuple(rows[state])) for state in states)
+    return ChartDefinition(name="", initial=chart.initial.value, states=defined_states)
 
 
 def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
