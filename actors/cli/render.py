@@ -92,7 +92,12 @@ def parts_of(record: Any, title: str = "") -> Iterator[RenderableType]:
     if isinstance(record, Mapping) and record and all(map(_is_row, record.values())):
         record = [{" ": name, **row} for name, row in record.items()]
     if isinstance(record, Mapping):
-        below = {name: value for name, value in record.items() if value and _has_parts(name, value)}
+        # A list of mappings has a table of its own, and so has a mapping that is long or of shares.
+        below = {
+            name: value
+            for name, value in record.items()
+            if value and _is_table(value) and ("_by_" in name or not _is_row(value) or len(value) > SHORT_MAX)
+        }
         plain = {name: value for name, value in record.items() if name not in below}
         if plain and "_by_" in title:
             yield _shares(plain, _words(title))
@@ -109,12 +114,6 @@ def parts_of(record: Any, title: str = "") -> Iterator[RenderableType]:
     are_numbers = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in names}
     columns = [f">{_words(name).replace(' ', NEXT_LINE)}" if are_numbers[name] else _words(name) for name in names]
     yield table(columns, [[told(row.get(name), name) for name in names] for row in rows], _words(title))
-
-
-def _has_parts(name: str, value: Any) -> bool:
-    """Return whether a value has a table of its own: a list of mappings, or a mapping that is long or of shares."""
-    is_short = isinstance(value, Mapping) and len(value) <= SHORT_MAX and _is_row(value)
-    return _is_table(value) and (not is_short or "_by_" in name)
 
 
 def _is_table(value: Any) -> bool:

@@ -149,7 +149,15 @@ def serve(**given: Any) -> None:
             stack.enter_context(server)
             echo(f"listening on {server.url}", err=output.as_json)
             if not output.is_quiet:
-                echo(_hint(server))
+                host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host)  # noqa: S104 - compared with only
+                url, model = server.url if host is None else f"http://{host}:{server.port}", server.settings.models[0]
+                chosen = "" if model in DEFAULT.models else f" --set llm.model={model}"
+                echo(
+                    "try it from another terminal:\n"
+                    "  prism init --example ollama\n"
+                    f"  prism run ollama/prism.yaml --set llm.host={url}{chosen}\n"
+                    "Ctrl-C ends it and prints what it was asked."
+                )
             _wait_for_signal()
     except ModelServerError as error:
         raise click.ClickException(str(error)) from None
@@ -179,19 +187,6 @@ def _log(path: Path) -> Iterator[Any]:
 
     with file:
         yield write
-
-
-def _hint(server: ModelServer) -> str:
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host)  # noqa: S104 - compared with, not listened on
-    url = server.url if host is None else f"http://{host}:{server.port}"
-    model = server.settings.models[0]
-    settings = f"--set llm.host={url}" + ("" if model in DEFAULT.models else f" --set llm.model={model}")
-    return (
-        "try it from another terminal:\n"
-        "  prism init --example ollama\n"
-        f"  prism run ollama/prism.yaml {settings}\n"
-        "Ctrl-C ends it and prints what it was asked."
-    )
 
 
 def _wait_for_signal() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from time import perf_counter
 from typing import Any
@@ -161,10 +161,25 @@ def line(progress: Progress, pace: Pace) -> str:
 
 def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> RenderableType:
     """Return the progress as a table: phase, ticks, agents by state, rates and oracle, and lines about the world."""
-    phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
+    # 1. The ticks done, as a bar and in numbers.
+    tick, ticks = progress.tick, progress.ticks
+    head = Table.grid(padding=(0, 2), expand=True)
+    head.add_column(ratio=1)
+    head.add_column(no_wrap=True)
+    text = f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})"
+    head.add_row(ProgressBar(ticks, tick, complete_style="green", finished_style="green"), Text(text, style="bold"))
     time = f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go"
     time += "" if progress.cost_usd is None else f", {usd(progress.cost_usd)} spent"
-    # The rates and the oracle's numbers, a row each, with a warning where something is amiss.
+    # 2. The number of agents in each state, with bars; the longest bar is for the fullest state.
+    states = Table.grid(padding=(0, 2), expand=True)
+    states.add_column(ratio=1)
+    states.add_column(no_wrap=True)
+    states.add_column(no_wrap=True)
+    most, styles = max((1.0, *progress.agents_by_state.values())), state_styles(list(progress.agents_by_state))
+    for state, count in progress.agents_by_state.items():
+        bar = ProgressBar(most, count, complete_style=styles[state].color, finished_style=styles[state].color)
+        states.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), StateName(state, styles[state]))
+    # 3. The rates and the oracle's numbers, a row each, with a warning where something is amiss.
     ill = f"{progress.quarantined:,} quarantined" if progress.quarantined else ""
     rates = f"{pace.ticks_per_s:,.1f}, {pace.transitions_per_s:,.0f} transitions/s"
     latency = f"p50 {progress.oracle_latency_s_p50:.3f} s, p95 {progress.oracle_latency_s_p95:.3f} s"
@@ -177,39 +192,15 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
     ):
         rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
     return Group(
-        phase,
-        headline(progress.tick, progress.ticks),
+        phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo),
+        head,
         Text(time, style="dim"),
         Text(),
-        states_table(progress.agents_by_state),
+        states,
         Text(),
         rows,
         *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
     )
-
-
-def headline(tick: int, ticks: int, *more: str) -> RenderableType:
-    """Return the ticks done as a bar and in numbers, with further texts on the same line."""
-    head = Table.grid(padding=(0, 2), expand=True)
-    head.add_column(ratio=1)
-    head.add_column(no_wrap=True)
-    text = ", ".join((f"tick {tick:,} of {ticks:,} ({share(tick, ticks)})", *more))
-    head.add_row(ProgressBar(ticks, tick, complete_style="green", finished_style="green"), Text(text, style="bold"))
-    return head
-
-
-def states_table(counts: Mapping[str, float]) -> RenderableType:
-    """Return the number of agents in each state, as a table with bars; the longest bar is for the fullest state."""
-    table = Table.grid(padding=(0, 2), expand=True)
-    table.add_column(ratio=1)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    most = max((1.0, *counts.values()))
-    styles = state_styles(list(counts))
-    for state, count in counts.items():
-        bar = ProgressBar(most, count, complete_style=styles[state].color, finished_style=styles[state].color)
-        table.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), StateName(state, styles[state]))
-    return table
 
 
 class StateName:
