@@ -85,7 +85,6 @@ test-slow: $(READY) ## before a release: all slow tests, and all cases, schedule
 
 test-cluster: $(READY) ## experiments and shards on real Ray clusters of several nodes, with kills (not part of CI)
 	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/studies/experiments/test_cluster.py \
-	  tests/actors/studies/experiments/test_cluster_with_model.py \
 	  tests/durability/test_shards_cluster.py
 
 $(MODEL)/.ready: requirements-model.lock

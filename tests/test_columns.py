@@ -1,3 +1,5 @@
+"""Columns, rows and planes: what is stored of a tick."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -5,11 +7,17 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from prism.bundles import joined
 from prism.columns import PIECE, Column, Columns, Rows, pack, pack_array, pack_items, pack_rows
+from prism.planes import compressed, expanded, in_planes, out_of_planes
+from prism.rows import LENGTH, Heap, TickRows, bytes_of, payload_of, read_head, read_rows
+from prism.rows import joined as joined_heaps
+from prism.tables import HEAP, PACKED_HEAP, Shape, check_shapes
 from tests.catalogue import catalogue
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
@@ -109,3 +117,131 @@ def test_lists_in_three_arrays_are_those_lists_and_must_fit_each_other() -> None
         columns = Columns(pack_rows("l", Rows(np.array([7, 8]), np.array([1, 2]), np.array(values))))
         with pytest.raises(ValueError, match="l: expected 3 values"):
             columns.rows("l")
+
+
+SHAPES = (Shape("one", (("agent", "<u4"), ("worth", "<f8"))), Shape("two", (("text", HEAP), ("value", PACKED_HEAP))))
+TEXTS = st.lists(st.binary(max_size=5), max_size=6)
+
+
+def made() -> bytes:
+    rows = TickRows(SHAPES)
+    rows.add("two", Heap.of([b"a", b""]), Heap.of([b"\x01", b"\x02"]))
+    rows.end_wave()
+    rows.add("one", np.array([3, 4]), np.array([0.5, -0.0]))
+    rows.add("one", np.array([9]), np.array([1.5]))
+    rows.end_wave()
+    rows.add_first("one", np.array([7]), np.array([2.5]))
+    rows.add_all({"two": (Heap.of([b"last"]), Heap.of([b"\xc0"]))})
+    return rows.take(12, 5)
+
+
+def test_rows_are_read_back_wave_by_wave() -> None:
+    found = read_rows(made(), SHAPES)
+    assert (found.tick, found.known, found.waves, [*found.tables]) == (12, 5, 3, ["one", "two"])
+    one, two = found.tables["one"], found.tables["two"]
+    assert (one.waves, two.waves) == ((1, 3), (2, 0, 1))
+    assert [column.tolist() for column in one.of_wave(1)] == [[3, 4, 9], [0.5, -0.0, 1.5]]
+    assert [column.tolist() for column in one.of_wave(0)] == [[7], [2.5]]
+    assert [len(column) for column in one.of_wave(2)] == [0, 0]
+    assert [column.values() for column in two.of_wave(2)] == [[b"last"], [b"\xc0"]]
+    assert read_head(made())[:2] == (12, 5)
+
+
+def test_a_tick_without_rows_is_its_head() -> None:
+    rows = TickRows(SHAPES)
+    rows.add("one", np.array([], "<u4"), np.array([]))
+    assert rows.take(1, 2) == LENGTH.pack(4) + b"\x93\x01\x02\x90"
+
+
+def test_a_payload_that_ends_early_or_late_is_refused() -> None:
+    payload = made()
+    for end in range(len(payload)):
+        with pytest.raises(ValueError, match=r"."):
+            read_rows(payload[:end], SHAPES)
+    with pytest.raises(ValueError, match="1 bytes follow its last column"):
+        read_rows(payload + b"\0", SHAPES)
+
+
+@catalogue(
+    ("counts", "told"),
+    [
+        ([[2, 1]], "it names table 2, and there are 2"),
+        ([[0, -1]], "its head names no rows"),
+        ([[-1, 1]], "its head names no rows"),
+        ([[1, 1], [0, 1]], "its head names no rows"),
+        ([[0, 1], [0, 1]], "its head names no rows"),
+        ([[0, 2**40]], "it ends within one.agent"),
+        ([[1, 1]], "it ends within two.text"),
+    ],
+)
+def test_a_head_that_names_other_rows_is_refused(counts: list[list[int]], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        read_rows(payload_of(0, 0, counts, [b"\xff" * 12]), SHAPES)
+
+
+@given(TEXTS, TEXTS, st.data())
+def test_a_heap_is_a_list_of_its_texts(first: list[bytes], second: list[bytes], data: st.DataObject) -> None:
+    texts, heap = [*first, *second], joined_heaps([Heap.of(first), Heap.of(second)])
+    start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(texts))] * 2)))
+    assert heap.values() == texts
+    assert heap.part(start, stop).values() == texts[start:stop]
+    assert heap.lengths.tolist() == [*map(len, texts)]
+    assert heap.at(np.arange(start, stop)).values() == texts[start:stop]
+    lengths = b"".join(len(text).to_bytes(4, "little") for text in texts)
+    assert bytes_of(heap, HEAP) == lengths + b"".join(texts)
+    assert Heap.same(b"ab", 3).values() == [b"ab"] * 3
+
+
+@catalogue(
+    "shapes",
+    [
+        [Shape("a", ())],
+        [Shape("a", (("b", "<i3"),))],
+        [Shape("a", (("b", "|O"),))],
+        [Shape("a", (("b", "<u4"),)), Shape("a", (("c", "<u4"),))],
+    ],
+)
+def test_tables_that_no_journal_keeps_are_refused(shapes: list[Shape]) -> None:
+    check_shapes(SHAPES)
+    with pytest.raises(ValueError, match=r"none of a journal|one name"):
+        check_shapes(shapes)
+
+
+DTYPES = ("|u1", "<u2", "<u4", "<u8", "|i1", "<i2", "<i4", "<i8", "<f4", "<f8")
+
+
+@given(st.sampled_from(DTYPES).flatmap(lambda dtype: arrays.arrays(dtype, st.integers(0, 20))), st.booleans())
+def test_numbers_are_read_back_to_the_bit(values: np.ndarray, is_sorted: bool) -> None:
+    values = np.sort(values) if is_sorted else values
+    ascends, planes = in_planes(values)
+    found = out_of_planes(np.frombuffer(planes, np.uint8), values.dtype.str, len(values), ascends=ascends)
+    assert (found.dtype, found.tobytes()) == (values.dtype, values.tobytes())
+
+
+def test_ascending_numbers_are_differences_in_planes() -> None:
+    assert in_planes(np.array([258, 259, 261], "<u2")) == (True, bytes([2, 1, 2, 1, 0, 0]))
+    assert in_planes(np.array([261, 259, 258], "<u2")) == (False, bytes([5, 3, 2, 1, 1, 1]))
+    assert not in_planes(np.array([1, 2, 3], "<u2"), may_ascend=False)[0]
+    assert not in_planes(np.array([1.0, 2.0, 3.0]))[0]
+
+
+def test_bytes_of_other_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="7 bytes are not 2 numbers of 4"):
+        out_of_planes(np.zeros(7, np.uint8), "<u4", 2)
+
+
+@catalogue(
+    "data",
+    [
+        b"",
+        b"no zstd at all",
+        compressed(bytes(1001)),
+        compressed(bytes(1000))[:-1],
+        compressed(bytes(1000)) + b"\0",
+        zstandard.ZstdCompressor(write_content_size=False).compress(bytes(10)),
+    ],
+)
+def test_what_expands_to_too_much_or_is_no_compressed_bytes_is_refused(data: bytes) -> None:
+    assert expanded(compressed(bytes(1000)), 1000) == bytes(1000)
+    with pytest.raises(ValueError, match=r"\w"):
+        expanded(data, 1000)

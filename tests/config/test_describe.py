@@ -1,4 +1,4 @@
-"""The settings as data: the documented table, and the schema for editors, which shipped files fit."""
+"""Settings as data: documented table, schema for editors, label of a calibration, and deliberation in ticks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft7Validator
+from msgspec.structs import replace
 
 from actors.factory.shipped import examples
-from prism.config import Config, Setting, load_config, settings
+from prism.clock import whole_ticks
+from prism.config import (
+    CalibrationConfig,
+    Config,
+    PopulationConfig,
+    Setting,
+    SimulationConfig,
+    calibration_label,
+    fitted_settings,
+    load_config,
+    settings,
+)
 from prism.config.yaml_text import read_document, without_lines
 from tests.catalogue import catalogue
 from tests.config.refresh_docs import DOCUMENT, SCHEMA, schema_text, with_table
@@ -72,3 +84,61 @@ def test_a_default_is_yaml_that_load_config_takes(setting: Setting) -> None:
 def test_the_documented_table_is_that_of_the_model() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text == with_table(text), f"{DOCUMENT} is out of date: run `python -m tests.config.refresh_docs`"
+
+
+def calibrated(**sections: Any) -> Config:
+    config = Config(**sections)
+    calibration = CalibrationConfig(data="panel.csv", fit=0.5, holdout=0.6129, settings=fitted_settings(config))
+    return replace(config, run=replace(config.run, calibration=calibration))
+
+
+def test_settings_that_were_changed_since_are_named() -> None:
+    config = calibrated(feed={"size": 7}, population={"intentions": {"base": {"like": 1.0}}})
+    assert calibration_label(config) == "calibrated on panel.csv, holdout 0.613"
+    other = replace(config, feed=replace(config.feed, size=8))
+    assert calibration_label(other) == "calibrated on panel.csv, holdout 0.613, but feed.size was changed"
+    more = replace(config, feed=type(config.feed)(), population=replace(config.population, ambiguity=0.3))
+    assert str(calibration_label(more)).endswith("but population.ambiguity, feed.size were changed")
+
+
+def test_what_changes_no_result_may_change() -> None:
+    config = calibrated(feed={"size": 7})
+    run = replace(config.run, question="another one")
+    other = replace(config, simulation=replace(config.simulation, seed=9), run=run)
+    assert calibration_label(other) == calibration_label(config)
+
+
+def test_a_file_counts_by_its_name_wherever_it_is() -> None:
+    config = calibrated(population={"graph": {"path": "data/graph.csv"}})
+    graph = replace(config.population.graph, path="/elsewhere/graph.csv")
+    moved = replace(config, population=replace(config.population, graph=graph))
+    assert "changed" not in str(calibration_label(moved))
+    graph = replace(config.population.graph, path="data/other.csv")
+    other = replace(config, population=replace(config.population, graph=graph))
+    assert str(calibration_label(other)).endswith("but population.graph.path was changed")
+
+
+@catalogue(
+    ("minutes", "tick_seconds", "ticks"),
+    [
+        (4.0, 60.0, 4),
+        (0.0, 60.0, 0),
+        (4.0, 300.0, 1),
+        (5.1, 300.0, 2),
+        (1.1, 6.0, 11),  # 1.1 * 60 / 6 is 11.000000000000002 in binary numbers
+        (1e-12, 60.0, 1),
+    ],
+)
+def test_minutes_are_whole_ticks_rounded_up(minutes: float, tick_seconds: float, ticks: int) -> None:
+    assert whole_ticks(minutes, tick_seconds) == ticks
+    config = Config(
+        simulation=SimulationConfig(tick_seconds=tick_seconds),
+        population=PopulationConfig(deliberation_minutes=minutes),
+    )
+    assert config.deliberation_ticks == ticks
+
+
+def test_an_economy_does_not_deliberate() -> None:
+    people = PopulationConfig(deliberation_minutes=30.0)
+    config = Config(simulation=SimulationConfig(domain="economy", tick_seconds=60.0), population=people)
+    assert config.deliberation_ticks == 0

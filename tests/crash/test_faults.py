@@ -1,15 +1,25 @@
-"""A full or a broken disk ends a run with one clear line. Once mended, the run goes on as if nothing had happened."""
+"""A full or a broken disk ends a run with one clear line, and rows and journals are the same in every schedule."""
 
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
 from collections.abc import Iterable
+from hashlib import sha256
 
 import pytest
 
-from tests.crash.disk import Crash, Cut, DiskFault
-from tests.crash.scenes import EMBEDDED, LIVE, Scene
+from actors.runs.rounds_csv import cut_series
+from actors.store.journal import JOURNAL
+from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
+from tests.catalogue import catalogue
+from tests.crash.disk import Crash, Cut, DiskFault, SimulatedDisk
+from tests.crash.scenes import EMBEDDED, LIVE, Scene, with_deliberation
 from tests.crash.trial import CrashTrial, Fault, Trial
+from tests.paths import ROOT
 from tests.tiers import Size
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
@@ -63,3 +73,76 @@ def test_a_fault_while_a_crash_is_mended_is_one_line_and_loses_nothing(code: int
     crash = Fault(crash=Crash(at=LIVE.whole.changes * 3 // 4, share=0.5), cut=cut)
     places = range(1, 50, size(2, everyday=12))
     assert assert_stands(LIVE, code, places, first=(crash,)) > 0.3 * len(places)
+
+
+PRINT_JOURNAL = "from tests.crash.test_faults import fingerprint; print(fingerprint())"
+
+
+def fingerprint() -> str:
+    return sha256(EMBEDDED.whole.visible(JOURNAL)).hexdigest()
+
+
+@catalogue("lookahead", [4, 0, 1])
+def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
+    scene = Scene(is_live=False, config=with_deliberation(lookahead))
+    names = (JOURNAL, ANSWERS, ROUNDS)
+    for seed in range(size(50, everyday=4)):
+        disk = SimulatedDisk()
+        scene.run(disk, process=seed)
+        assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed
+
+
+@pytest.mark.slow
+def test_the_order_of_hashes_does_not_matter() -> None:
+    journals = [
+        subprocess.run(
+            [sys.executable, "-c", PRINT_JOURNAL],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()[-1]  # the log goes there, too
+        for seed in ("1", "42")
+    ]
+    assert set(journals) == {fingerprint()}
+
+
+HEADER = b"round,tick,posts\n"
+ROWS = (b"1,6,10\n", b"2,12,20\n", b"3,18,30\n")
+
+
+def left(content: bytes, tick: int) -> bytes | None:
+    """What is left of the file; None if it is gone."""
+    disk = SimulatedDisk()
+    disk.append(ROUNDS, content)
+    rows = cut_series(disk, tick, ticks_per_round=6)
+    assert bool(rows) == (ROUNDS in disk.names())
+    assert not rows or rows == disk.visible(ROUNDS)
+    return rows or None
+
+
+@catalogue(("tick", "rows"), [(6, 1), (11, 1), (12, 2), (18, 3), (100, 3)])
+def test_rows_of_later_ticks_are_left_out(tick: int, rows: int) -> None:
+    assert left(HEADER + b"".join(ROWS), tick) == HEADER + b"".join(ROWS[:rows])
+
+
+def test_a_file_without_a_row_begins_anew() -> None:
+    assert left(HEADER + ROWS[0], 5) is None
+    assert left(HEADER, 100) is None
+    assert left(b"", 100) is None
+    assert not cut_series(SimulatedDisk(), 100, ticks_per_round=6)
+
+
+@catalogue(
+    "torn",
+    [b"3,18,3", b"3,18", b"3,", b"\0\0\0\0\0\0\0", b"3,\xb18,30\n", b"1,6,30\n", b"3,12,30\n", b"4,24,40\n", b"\n"],
+)
+def test_nothing_behind_the_first_row_that_is_not_the_next_one_is_kept(torn: bytes) -> None:
+    sure = HEADER + b"".join(ROWS[:2])
+    assert left(sure + torn, 100) == sure
+    assert left(sure + torn + ROWS[2], 100) == sure
+
+
+def test_the_rows_of_a_fork_begin_with_its_first_whole_round() -> None:
+    assert left(HEADER + b"".join(ROWS[1:]), 18) == HEADER + b"".join(ROWS[1:])

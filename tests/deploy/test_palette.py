@@ -1,4 +1,4 @@
-"""The colours of the dashboards: one for each state everywhere, and told apart by the colour-blind too."""
+"""The colours of the dashboards and the looks of states: one for each state everywhere, and told apart by all."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations, pairwise
 
+import pytest
+
 from actors.core.phase import Phase
 from deploy.grafana.build import LAYOUTS
 from deploy.grafana.palette import NOT_THERE, PHASE_NAMES, PHASE_NUMBERS, PHASES
 from prism.agents import MOVED
 from prism.economy.chart import ECONOMY_CHART
-from prism.palette import NATIONS, PEOPLE, SOURCES
+from prism.palette import HUES, MARK_TEXTS, MARKS, NATIONS, PEOPLE, SOURCES, state_styles
 from prism.social.chart import SOCIAL_CHART
 from tests.catalogue import catalogue
 from tests.deploy.test_dashboards import panels
@@ -87,3 +89,30 @@ def test_a_state_has_the_same_colour_on_every_panel() -> None:
                 found[override["matcher"]["options"]].update(colors)
     for name, color in {**PEOPLE, **NATIONS, **SOURCES}.items():
         assert found[name] == {color}, name
+
+
+@pytest.mark.parametrize("fixed", [PEOPLE, NATIONS], ids=["people", "nations"])
+def test_the_states_of_a_shipped_chart_have_their_colours_in_any_order(fixed: dict[str, str]) -> None:
+    styles = state_styles(list(fixed))
+    assert {state: style.color for state, style in styles.items()} == fixed
+    assert styles == state_styles(list(reversed(fixed)))
+    assert len({style.mark for style in styles.values()}) == len(fixed)
+
+
+def test_up_to_144_states_of_another_chart_look_different() -> None:
+    names = [f"state {number:03}" for number in range(144)]
+    styles = state_styles(names)
+    assert len(set(styles.values())) == 144
+    assert styles["state 000"].color == HUES[0]
+    first = [styles[name] for name in names[:12]]
+    assert len({style.mark for style in first}) == len({style.color for style in first}) == 12
+    assert len(state_styles([str(number) for number in range(150)])) == 150
+    assert styles == state_styles(names[::-1])
+
+
+def test_all_hues_can_be_told_apart_and_each_mark_has_a_character() -> None:
+    assert len(HUES) == len(set(HUES)) == 12
+    assert all(difference(*pair) >= ANY for pair in combinations(HUES, 2))
+    assert all(difference(hue, ground) >= GROUND for hue in HUES for ground in GROUNDS)
+    assert len(MARKS) == len(HUES)
+    assert len(MARKS) == len(MARK_TEXTS) == len(set(MARK_TEXTS))

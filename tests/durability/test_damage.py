@@ -1,4 +1,4 @@
-"""Every byte of a run's files cut off or flipped: a clear refusal, or a run that ends as if nothing had happened."""
+"""Files that are damaged, missing or of a newer format: a line that names them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import Frame
-from actors.store.checkpoint import checkpoint_names, read_checkpoint
+from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
+from actors.store.checkpoint import FORMAT, checkpoint_names, read_checkpoint
 from actors.store.disk import RealDisk
+from actors.store.framed_files import read_frames
 from actors.store.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.store.manifest import CONFIG, MANIFEST
 from actors.store.oracle_log import ANSWERS
 from actors.store.oracle_log import MAGIC as ANSWERS_MAGIC
 from actors.store.recovery import recover
@@ -211,3 +214,34 @@ def test_a_live_run_whose_answers_are_gone_says_which_answer_it_misses(
     assert ended.code == 1
     assert ended.err.splitlines()[-1].startswith(f"prism: {ANSWERS}: has no answer to agent ")
     assert ended.err.endswith("; a part of it is lost\n")
+
+
+EXITS = {JOURNAL: 2, ANSWERS: 0, CONFIG: 3, MANIFEST: 2}
+"""`{file: the exit code of a resume without it}`."""
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_a_missing_file_is_one_line_that_names_it_or_is_made_again(
+    name: str, crashed_embedded: Crashed, embedded: Path, prism: Prism
+) -> None:
+    (embedded / name).unlink()
+    ended = resumed(prism)
+    assert ended.code == EXITS[name]
+    if ended.code:
+        assert ended.err.count("\n") == 1
+        assert name in ended.err
+    else:
+        assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
+
+
+def test_a_checkpoint_of_a_newer_format_is_passed_over(crashed_embedded: Crashed, embedded: Path, prism: Prism) -> None:
+    name = checkpoint_names(RealDisk(embedded))[0]
+    _, frame = next(read_frames(RealDisk(embedded), name, 8))
+    assert isinstance(frame, Frame)
+    head = msgspec.msgpack.decode(frame.payload)
+    payload = msgspec.msgpack.encode({**head, "format": FORMAT + 1})
+    (embedded / name).write_bytes(b"PRISMC\r\n" + encode_frame(link_of(ORIGIN, payload), payload))
+    ended = resumed(prism)
+    assert ended.code == 0
+    assert f"prism: skipped: {name}: has format {FORMAT + 1}, and this version of PRISM reads {FORMAT}\n" in ended.err
+    assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole

@@ -1,4 +1,4 @@
-"""Every way in which a run stops: resumed, it is the run that nothing stopped."""
+"""Every way in which a run stops: resumed, it is the run that nothing stopped, and counts nothing twice."""
 
 from __future__ import annotations
 
@@ -16,13 +16,20 @@ from typing import Any
 
 import pytest
 
+from actors.runtime.simulation import Simulation
 from actors.store.journal import JOURNAL
 from actors.store.rounds import ROUNDS
+from prism.social.domain import SocialDomain
+from prism.social.people.population import build_population
+from prism.statechart import Oracle
+from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
+from tests.actors.social_runs import SMALL, with_oracle
 from tests.command import Prism, short_of_room
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.plain import plain_text
+from tests.schedules import run_scheduled
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
 
 PEOPLE = plain_text("""
@@ -121,3 +128,36 @@ def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
                 assert (way, found[name]) == (way, whole[name])
             assert Path("run", ROUNDS).read_bytes() == Path("whole", ROUNDS).read_bytes(), way
             Path("run").rename(f"stopped by {way}")
+
+
+async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None = None) -> int:
+    """How many questions were open at the checkpoints between all ticks of a run, where every count was right."""
+    config = with_oracle(SMALL, max_concurrency=concurrency)
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+    slow = SlowOracle(broken or domain.oracle(), schedule, 0.05)
+    simulation, open_questions = Simulation(config, domain, slow), 0
+
+    async def look() -> None:
+        nonlocal open_questions
+        state, _ = await simulation.checkpoint()
+        undecided = len(state.engine.asked) - len(state.engine.decided)
+        assert state.oracle.answered == state.counters.questions - undecided
+        assert state.oracle.calls + state.oracle.fallbacks.get("breaker_open", 0) == state.oracle.answered
+        if broken is not None:
+            assert sum(state.oracle.fallbacks.values()) == state.oracle.answered
+        open_questions += undecided
+
+    await simulation.run(between=look)
+    return open_questions
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_calls_and_answers_of_open_questions_are_left_to_the_run_that_asks_them_again(concurrency: int) -> None:
+    seen = [run_scheduled(seed, partial(snapshots, seed, concurrency)) for seed in range(3)]
+    assert min(seen) > 10
+
+
+def test_fallbacks_of_open_questions_are_left_to_it_as_well() -> None:
+    broken = ScriptedOracle(failing(ValueError("broken")))
+    assert run_scheduled(1, partial(snapshots, 1, 64, broken)) > 10

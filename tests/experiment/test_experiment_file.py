@@ -1,12 +1,17 @@
-"""The file of an experiment: what it means, and what is wrong with a wrong one, with its line."""
+"""The file of an experiment: what it means, what is wrong with a wrong one, and those that are shipped."""
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
 import pytest
 
+from actors.studies.experiments.plan import make_plan
 from prism.errors import ConfigError
-from prism.experiment import read_experiment
+from prism.experiment import read_experiment, smallest_p
 from tests.catalogue import catalogue
+from tests.paths import ROOT
 
 HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"
 LIST = "design: {conditions: {a: {feed.size: 3}, b: {feed.size: 5}}}\n"
@@ -102,3 +107,18 @@ def test_a_wrong_file_is_refused_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_experiment(text, "e.yaml")
     assert str(refused.value).startswith(problem.replace("`", ""))
+
+
+SHIPPED = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
+
+
+@pytest.mark.slow
+@catalogue("path", SHIPPED)
+def test_a_shipped_experiment_has_seeds_enough_for_each_of_its_hypotheses(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("facebook_combined.txt.gz").write_bytes(gzip.compress(b"0 1\n1 2\n"))  # which whoever runs it downloads
+    experiment = make_plan(path).experiment
+    for each in experiment.hypotheses:
+        assert smallest_p(each, len(experiment.seeds)) * len(experiment.hypotheses) < experiment.alpha

@@ -1,10 +1,8 @@
-"""A run travels: its sources are deleted, it is moved, packed and unpacked, and every command goes on as before.
-
-Every command is a process of its own, as on a reviewer's machine.
-"""
+"""Runs that travel: packed, moved and mended, and drafts that a killed command has left."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -12,12 +10,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from actors.core.files import ABANDONED_AFTER_S, opened_as_it_is, write_file
 from actors.store.manifest import CONFIG, MANIFEST
+from actors.tables.export import export
+from tests.catalogue import catalogue
 from tests.command import short_of_room
 from tests.paths import ROOT
 
@@ -254,3 +256,57 @@ def test_an_experiment_is_packed_with_its_cells_and_measures_and_names_no_place(
     prism("report", tmp_path / "out.prism", "--out", tmp_path / "report.html")
     for path in [tmp_path / "report.html", *(tmp_path / "there").rglob("*.*")]:
         assert path.is_dir() or str(tmp_path).encode() not in path.read_bytes(), path
+
+
+LEAVES_A_DRAFT = """
+import os, signal, sys
+from pathlib import Path
+from actors.tables.export import export
+export([Path(sys.argv[1])], "csv", Path(sys.argv[2]), on_progress=lambda _: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def drafts(directory: Path) -> list[Path]:
+    return sorted(directory.glob(".*"))
+
+
+def age(path: Path) -> None:
+    then = time.time() - 2 * ABANDONED_AFTER_S
+    os.utime(path, (then, then))
+
+
+def test_the_draft_of_a_killed_export_is_removed_by_the_next(small_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t[a]bles"
+    ended = subprocess.run([sys.executable, "-c", LEAVES_A_DRAFT, str(small_run), str(out)], cwd=ROOT, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = drafts(tmp_path)
+    export([small_run], "csv", out)
+    assert drafts(tmp_path) == [left], "a draft so young may be of a command that has just begun"
+    age(left)
+    export([small_run], "csv", out, replaces=True)
+    assert drafts(tmp_path) == []
+    assert (out / "agents.csv").is_file()
+
+
+@catalogue("is_directory", [True, False])
+def test_the_draft_of_a_living_process_stays(tmp_path: Path, *, is_directory: bool) -> None:
+    draft = tmp_path / ".page.html.abc.tmp"
+    draft.mkdir() if is_directory else draft.write_text("half")
+    age(draft)
+    with opened_as_it_is(draft) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        write_file(tmp_path / "page.html", b"whole")
+        assert drafts(tmp_path) == [draft]
+    write_file(tmp_path / "page.html", b"whole again")
+    assert drafts(tmp_path) == []
+
+
+def test_files_of_others_and_links_stay(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link, other = tmp_path / ".page.html.abc.tmp", tmp_path / ".other.html.abc.tmp"
+    link.symlink_to(tmp_path / "elsewhere")
+    other.write_text("")
+    for path in (tmp_path / "elsewhere", other):
+        age(path)
+    write_file(tmp_path / "page.html", b"whole")
+    assert drafts(tmp_path) == [other, link]

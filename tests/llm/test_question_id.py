@@ -1,15 +1,24 @@
-"""The id of a question: what it follows from, where it is found again, and the headers that carry it."""
+"""The id of a question, and the sum of calls and what they cost."""
 
 from __future__ import annotations
 
 import re
 from itertools import product
+from pathlib import Path
+from typing import Literal
 
+import msgspec
 import pytest
 
-from prism.config import RequestConfig
+from prism.config import PricesConfig, RequestConfig
+from prism.llm import OUTCOMES, REASONS, LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
+from prism.llm.failure import Usage
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, question_id
-from tests.llm.support import CHOICE, asking, serving
+from prism.llm.spending import CallCounters, Ledger, Spent, cost_usd, metered, tokens_of, wasted
+from tests.catalogue import catalogue
+from tests.docs.pages import section
+from tests.llm.support import BACKENDS, CHOICE, OPTIONS, Person, asking, canned, no_sleep, serving
+from tests.paths import ROOT
 
 W3C = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]")
 
@@ -71,3 +80,79 @@ async def test_the_users_own_headers_win(backend: str) -> None:
         await model.complete(asking())
         ASKED.reset(token)
         assert [(each.request_id, each.traceparent) for each in server.calls] == [("mine", "also mine")]
+
+
+class Part(msgspec.Struct):
+    size: int
+
+
+OK = Spent("ok", 2, 1.5, 2_000_000, 500_000, 100_000)
+CUT = Spent("invalid_response", 1, 0.5, 1_000_000, 0, 10_000)
+PRICES = PricesConfig(input=2.0, output=10.0, cached=0.5)
+
+
+def test_a_ledger_keeps_one_entry_for_each_outcome() -> None:
+    ledger = Ledger((OK, CUT))
+    ledger.add((OK, Spent("timeout", 1, 60.0)))
+    assert {spent.outcome: spent.calls for spent in ledger} == {"ok": 4, "invalid_response": 1, "timeout": 1}
+    ledger.subtract((OK, Spent("timeout", 1, 60.0)))
+    assert ledger.total == (OK, CUT)
+    assert tokens_of(ledger) == 3_110_000
+
+
+def test_the_cost_is_that_of_fresh_cached_and_written_tokens() -> None:
+    assert cost_usd((OK,), PRICES) == pytest.approx(1.5 * 2.0 + 0.5 * 0.5 + 0.1 * 10.0)
+    assert cost_usd((OK, CUT), PRICES) == pytest.approx(4.25 + 2.0 + 0.1)
+    assert cost_usd(wasted((OK, CUT)), PRICES) == pytest.approx(2.1)
+    assert cost_usd((), PRICES) == 0.0
+
+
+def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
+    counters = CallCounters()
+    counters.count("ok", 1.0, Usage(10, 1))
+    with metered() as ledger:
+        counters.count("timeout", 60.0)
+        with metered() as inner:
+            counters.count("ok", 1.0, Usage(20, 2, 5))
+    assert ledger.total == (Spent("timeout", 1, 60.0),)
+    assert inner.total == (Spent("ok", 1, 1.0, 20, 5, 2),)
+    assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
+
+
+@catalogue(
+    ("details", "cached"),
+    [({"cached_tokens": 7}, 7), ({"cached_tokens": None}, 0), ({}, 0), (None, 0), ({"cached_tokens": 99}, 12)],
+)
+async def test_cached_tokens_are_read_where_a_server_tells_them(details: object, cached: int) -> None:
+    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": details}
+    reply = {"model": "m", "choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}], "usage": usage}
+    async with canned(200, reply) as seen:
+        model = BACKENDS["openai"](LLMConfig(host=seen[0].decode()), {})
+        said = await model.complete(asking())
+        await model.aclose()
+    assert (said.prompt_tokens, said.cached_tokens, said.completion_tokens) == (12, cached, 3)
+
+
+@catalogue("backend", BACKENDS)
+@catalogue("mode", ["off", "record"])
+async def test_an_answer_that_was_cut_is_counted_with_its_tokens(
+    backend: str, mode: Literal["off", "record"], tmp_path: Path
+) -> None:
+    async with serving(backend, num_predict=2, systemone="off") as (_, model):
+        taped = model if mode == "off" else TapedModel(model, Tape(tmp_path / "t.sqlite", mode), mode)
+        oracle = SocialModelOracle(taped, LLMConfig(), 1)
+        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+            await oracle.ask(Person(), OPTIONS[0], "decides", OPTIONS)
+        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+            await LLMClient(taped, counters=oracle.counters, max_tokens=2, sleep=no_sleep).call_with_retry("?", Part)
+    counted = oracle.statistics()
+    assert (counted.calls["invalid_response"], counted.completion_tokens) == (3, 6)
+    assert counted.wasted_tokens == counted.prompt_tokens + 6 > 100
+
+
+SECTION = section(ROOT / "docs" / "language-models.md", "What can go wrong with a call")
+
+
+def test_every_reason_and_every_outcome_that_is_no_answer_is_documented() -> None:
+    assert set(REASONS) == set(re.findall(r"^\| `(\w+)` \|", SECTION, re.MULTILINE)) <= set(OUTCOMES)
+    assert [outcome for outcome in OUTCOMES[1:] if f"`{outcome}`" not in SECTION] == []

@@ -1,14 +1,37 @@
-"""The facts of social feeds, against small computations by hand."""
+"""The facts of social feeds and of economies, against computations by hand and real data."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import igraph
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from prism.scorecard import Agreement, Feed, Tree, shapes_of, social, social_facts
+from prism.columns import Floats
+from prism.economy.moments import moments, real_columns
+from prism.errors import InputError
+from prism.quarter import Period, Quarter
+from prism.scorecard import (
+    Agreement,
+    Feed,
+    Matching,
+    Tree,
+    above_all,
+    macro_facts,
+    parse_cascades,
+    shapes_of,
+    social,
+    social_facts,
+)
+from prism.scorecard.facts import RUNS_MIN
+from prism.scorecard.matched import distance
+from prism.scorecard.social import month_share, top_share
+from tests.catalogue import catalogue
+from tests.economy.history import us_series
 
 
 @pytest.fixture(autouse=True)
@@ -93,3 +116,151 @@ def test_the_hours_of_whole_days_are_compared_by_half_the_sum_of_the_differences
     assert same.agreement == Agreement.MET
     facts = social_facts([feed_with((3,), length=20)], hours=[even])
     assert facts[-1].agreement == Agreement.UNKNOWN
+
+
+@catalogue("days", [2.0, 8.0])
+def test_the_share_of_a_month_does_not_depend_on_the_length_of_the_run(days: float) -> None:
+    random = np.random.default_rng(4)
+    rates = random.lognormal(-1.0, 1.5, size=20_000)  # posts a day
+    month = random.poisson(30.0 * rates)
+    real = top_share(month[month > 0].astype(np.float64), 0.1)
+    run = random.poisson(days * rates).astype(np.float64)
+    assert month_share(run, days) == pytest.approx(real, abs=0.02)
+
+
+def test_people_who_post_alike_have_a_tenth_however_short_the_run() -> None:
+    posts = np.random.default_rng(5).poisson(0.5, size=20_000).astype(np.float64)
+    assert top_share(posts, 0.1) > 0.3
+    assert month_share(posts, 0.5) == pytest.approx(0.1, abs=0.05)
+
+
+@st.composite
+def parent_lists(draw: st.DrawFn) -> tuple[int, ...]:
+    size = draw(st.integers(1, 40))
+    return (-1, *(draw(st.integers(0, place - 1)) for place in range(1, size)))
+
+
+def tree(parents: tuple[int, ...]) -> Tree:
+    return Tree(parents, tuple(float(place) for place in range(len(parents))))
+
+
+@given(st.lists(parent_lists(), min_size=1, max_size=4))
+def test_shapes_are_those_of_a_graph_library(cascades: list[tuple[int, ...]]) -> None:
+    found = shapes_of([*map(tree, cascades)])
+    for place, parents in enumerate(cascades):
+        graph = igraph.Graph(len(parents), [(place, parent) for place, parent in enumerate(parents) if parent >= 0])
+        depths = graph.distances(source=0)[0]
+        assert (found.size[place], found.depth[place]) == (len(parents), max(depths))
+        assert found.breadth_share[place] == max(depths.count(depth) for depth in depths) / len(parents)
+        assert found.virality[place] == pytest.approx(graph.average_path_length() if len(parents) > 1 else 0.0)
+        assert found.half_minutes[place] == (len(parents) - 1) // 2
+
+
+def test_the_way_up_from_each_post_is_to_its_original() -> None:
+    roots, depths = above_all(np.array([-1, -1, 0, 2, 1]))
+    assert (roots.tolist(), depths.tolist()) == ([0, 1, 0, 0, 1], [0, 0, 1, 2, 1])
+
+
+VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def brute_distance(one: list[int], other: list[int]) -> float:
+    below = [[sum(value <= point for value in each) / len(each) for each in (one, other)] for point in range(10)]
+    return max(abs(first - second) for first, second in below)
+
+
+@given(VALUES, VALUES)
+def test_the_distance_is_the_largest_gap_of_the_two_shares(one: list[int], other: list[int]) -> None:
+    found = distance(floats(*one), np.ones(len(one)), floats(*other), np.ones(len(other)))
+    assert found == pytest.approx(brute_distance(one, other))
+
+
+def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:
+    random = np.random.default_rng(3)
+    sizes, real_sizes = random.lognormal(5, 0.5, size=300), random.lognormal(5.5, 0.7, size=1500)
+    noise, real_noise = random.normal(size=300), random.normal(size=1500)
+    matching = Matching(sizes, real_sizes)
+    same = matching.compare(np.log(sizes) + noise, np.log(real_sizes) + real_noise)
+    other = matching.compare(np.log(sizes) + noise + 1.0, np.log(real_sizes) + real_noise)
+    assert same.matched > 250
+    assert same.distance < 0.12
+    assert same.simulated_low < same.simulated < same.simulated_high
+    assert other.distance == pytest.approx(0.36, abs=0.1)  # a shift by s of a normal law of deviation 1.1 or so
+    assert other.distance_low > same.distance
+
+
+def test_a_cascade_with_fewer_than_ten_real_ones_of_its_size_is_left_out() -> None:
+    matching = Matching(floats(60, 200), np.array([60.0] * 9 + [200.0] * 10))
+    assert matching.kept.tolist() == [1]
+    found = matching.compare(floats(1, 2), np.arange(19.0))
+    assert found.neighbours == 10
+    assert found.effective == pytest.approx(10.0)
+
+
+def test_the_interval_of_a_distance_is_as_much_wider_for_few_authors_as_student_is_than_the_normal_curve() -> None:
+    random = np.random.default_rng(8)
+    authors, real = np.repeat(np.arange(10), 20), random.normal(size=500)
+    values = 1.0 + random.normal(size=200)
+    one, other = (Matching(np.full(200, 50.0), np.full(500, 50.0), authors) for _ in range(2))
+    found = one.compare(values, real)
+    resampled = [distance(values, each, real, other.real_weights(each)) for each in (other.drawn() for _ in range(400))]
+    low, high = np.percentile(resampled, (2.5, 97.5))
+    assert (found.distance_high - found.distance_low) / (high - low) == pytest.approx(
+        2.262 / 1.960 * (10 / 9) ** 0.5, rel=0.001
+    )
+
+
+HEADER = "cascade,node,parent,delay_minutes\n"
+
+
+def test_the_rows_of_a_cascade_are_a_tree() -> None:
+    found = parse_cascades((HEADER + "a,0,-1,0\na,1,0,0.5\nb,0,-1,0\na b,0,-1,0\n").encode(), "c.csv")
+    assert found == (Tree((-1, 0), (0.0, 0.5)), Tree((-1,), (0.0,)), Tree((-1,), (0.0,)))
+
+
+@catalogue(
+    ("text", "problem"),
+    [
+        ("", "c.csv: is empty: expected a line with the names of its columns"),
+        (HEADER, "c.csv: holds no cascades: expected at least one line below the header"),
+        ("cascade,node\n", "c.csv:1: missing column: parent, delay_minutes; expected cascade, node, parent, delay_"),
+        (HEADER + "1,0,-1\n", "c.csv:2: expected 4 columns, got 3"),
+        (HEADER + "1,0,-1,0\n1,2,0,0\n", "c.csv:3: expected node 1 of cascade 1, got 2"),
+        (HEADER + "1,0,0,0\n", "c.csv:2: parent: expected -1, as of a root, got 0"),
+        (HEADER + "1,0,-1,0\n1,1,1,0\n", "c.csv:3: parent: expected a node before 1, got 1"),
+        (HEADER + "1,0,-1,x\n", "c.csv:2: delay_minutes: expected a number, got 'x'"),
+        (HEADER + "1,0,-1,0\n2,0,-1,0\n1,0,-1,0\n", "c.csv:4: expected the rows of cascade 1 together"),
+    ],
+)
+def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_cascades(text.encode(), "c.csv")
+    assert str(caught.value).startswith(problem)
+
+
+def test_blank_lines_and_quotes_are_no_matter() -> None:
+    text = '\n"cascade","node","parent","delay_minutes"\n\n1,0,-1,"0"\n\n'
+    assert parse_cascades(text.encode(), "c.csv") == (Tree((-1,), (0.0,)),)
+
+
+START = Quarter.parse("1985q1")
+SAME = Period.parse("1985q2-1995q1")
+
+
+def test_history_beside_itself_is_met_in_every_moment_that_is_defined_and_of_the_same_quarters() -> None:
+    runs = [real_columns(us_series(), SAME)] * RUNS_MIN
+    facts = {fact.name: fact for fact in macro_facts(runs, us_series(), "us.csv", START)}
+    real = moments(real_columns(us_series(), SAME))
+    for name, fact in facts.items():
+        assert (fact.real, fact.agreement) == (real[name], Agreement.MET)
+        assert fact.source == "us.csv, 1985q2 to 1995q1: 40 quarters, as of the runs"
+
+
+def test_fewer_than_twenty_runs_are_shown_and_not_judged() -> None:
+    facts = macro_facts([real_columns(us_series(), SAME)] * (RUNS_MIN - 1), us_series(), "us.csv", START)
+    assert {fact.agreement for fact in facts} == {Agreement.UNKNOWN}
+    assert all(fact.simulated is not None for fact in facts)

@@ -1,3 +1,5 @@
+"""The rows of a chart: states, transitions, queries, and the questions that rows are meant for."""
+
 from __future__ import annotations
 
 import json
@@ -7,11 +9,27 @@ from inspect import CORO_CLOSED, getcoroutinestate
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from prism.economy.chart import ECONOMY_CHART
 from prism.errors import StatechartError
-from prism.statechart import AgentState, Choice, StateTransition, Transition
+from prism.social.chart import SOCIAL_CHART
+from prism.statechart import (
+    STATE_DESCRIPTIONS,
+    AgentState,
+    Choice,
+    Statechart,
+    StateTransition,
+    Transition,
+    agents_in_state,
+    most_passive,
+    question_kinds,
+    state_distribution,
+)
 from prism.statechart.transitions import is_deferred, is_work_left
 from tests.catalogue import catalogue
+from tests.statechart.charts import Person
 
 IDLE, SCROLLING, EVALUATING, COMPOSING = (
     AgentState.IDLE,
@@ -112,3 +130,83 @@ def test_work_that_is_left_is_closed() -> None:
     assert is_work_left(generator)
     assert getcoroutinestate(coroutine) == CORO_CLOSED
     assert list(generator) == []
+
+
+def test_there_are_the_eight_states_of_the_contract_in_its_order() -> None:
+    assert {state.name: state.value for state in AgentState} == {
+        "IDLE": "idle",
+        "SCROLLING": "scrolling",
+        "EVALUATING": "evaluating",
+        "COMPOSING": "composing",
+        "ENGAGING_LIKE": "engaging_like",
+        "ENGAGING_REPLY": "engaging_reply",
+        "ENGAGING_RESHARE": "engaging_reshare",
+        "RESTING": "resting",
+    }
+    assert list(AgentState) == [AgentState(value) for value in STATE_DESCRIPTIONS]
+
+
+def test_every_state_is_described_to_the_oracle_as_the_contract_says() -> None:
+    assert STATE_DESCRIPTIONS == {
+        AgentState.IDLE: "Stop browsing, wait for next round",
+        AgentState.SCROLLING: "Continue browsing without engaging",
+        AgentState.EVALUATING: "Look more closely at this post",
+        AgentState.COMPOSING: "Write a response or original content",
+        AgentState.ENGAGING_LIKE: "Like this post",
+        AgentState.ENGAGING_REPLY: "Reply to this post",
+        AgentState.ENGAGING_RESHARE: "Reshare this post",
+        AgentState.RESTING: "Take a break from activity",
+    }
+
+
+def test_scrolling_on_is_the_most_passive_of_all_states() -> None:
+    assert most_passive(AgentState) is AgentState.SCROLLING
+
+
+def test_a_like_is_more_passive_than_words() -> None:
+    assert most_passive([AgentState.COMPOSING, AgentState.ENGAGING_LIKE]) is AgentState.ENGAGING_LIKE
+
+
+STATES = st.lists(st.sampled_from(AgentState))
+
+
+def people(*states: AgentState) -> list[Person]:
+    return [Person(state) for state in states]
+
+
+@given(STATES)
+def test_a_distribution_agrees_with_the_counts_and_loses_nobody(states: list[AgentState]) -> None:
+    crowd = people(*states)
+    distribution = state_distribution(crowd)
+    assert sum(distribution.values()) == len(states)
+    assert all(distribution[state] == agents_in_state(state, crowd) for state in AgentState)
+
+
+def test_the_options_are_those_of_the_rows_for_the_oracle() -> None:
+    four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
+    assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
+
+
+def test_one_option_alone_is_no_question_with_fixed_options() -> None:
+    assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
+
+
+@catalogue("oracle", [None, True])
+def test_a_row_without_a_target_offers_all_targets_of_its_trigger(oracle: bool | None) -> None:
+    rows = [
+        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: False),
+        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
+        Transition("decides", EVALUATING, None, oracle=oracle),
+    ]
+    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
+    # As in a question, the most passive option comes first.
+    assert question_kinds(chart) == {("evaluating", "decides"): ("scrolling", "composing")}
+
+
+def test_questions_that_only_overlapping_guards_make_have_no_options_beforehand() -> None:
+    rows = [
+        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: True),
+        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
+    ]
+    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
+    assert question_kinds(chart) == {}

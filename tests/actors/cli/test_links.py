@@ -1,4 +1,4 @@
-"""Links among the files of a stranger's run or experiment: no command writes through them."""
+"""Files that cannot be written to as a command needs it: links, second names, and file systems without locks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.actors.cli.conftest import SMALL
 from tests.actors.studies.experiments.files import write_experiment
 from tests.command import Prism
+from tests.no_locks import without_locks
 
 LONGER = ("resume", "run", "--ticks", "80", "-q")
 
@@ -93,3 +95,28 @@ def test_causes_and_seals_are_not_written_through_links(small_run: Path, prism: 
     ended = prism("cause", "run", "--of", "likes", "--budget", "4", "--jobs", "1")
     assert "not kept: run/causes: cannot be written: is a symbolic link" in ended.err, ended
     assert _content(outside) == {}
+
+
+READERS = {
+    ("runs", "runs"): "one  social  done",
+    ("report", "runs/one", "--out", "page.html"): "page.html",
+    ("pack", "runs/one", "--out", "one.prism"): "one.prism",
+    ("export", "runs/one", "--to", "csv", "--out", "tables"): "tables: ",
+    ("verify", "runs/one"): "runs/one",
+}
+WRITERS = {
+    ("run", "small.yaml", "--out", "new"): "new/run.lock",
+    ("resume", "runs/one", "--ticks", "80"): "runs/one/run.lock",
+    ("experiment", "e.yaml", "--out", "cells"): "cells/run.lock",
+}
+
+
+def test_readers_need_no_lock_and_writers_refuse_with_the_name_of_the_file(small_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(small_run, tmp_path / "runs" / "one")
+    (tmp_path / "small.yaml").write_text(SMALL)
+    write_experiment(tmp_path)
+    for command, shown, ended in zip(READERS, READERS.values(), without_locks([*READERS], tmp_path), strict=True):
+        assert (ended.code, shown in ended.out) == (0, True), (command, ended)
+    for command, file, ended in zip(WRITERS, WRITERS.values(), without_locks([*WRITERS], tmp_path), strict=True):
+        said = f"prism: {file}: cannot be locked: No locks available; this file system has no locks (flock), so write"
+        assert (ended.code, said in ended.err) == (2, True), (command, ended)

@@ -1,15 +1,26 @@
-"""The renderer: one record as JSON, as a view of its own, as one line, or as tables that follow from its fields."""
+"""The renderer: one record as JSON, as a view of its own, as one line, or as tables; and the summary of a run."""
 
 from __future__ import annotations
 
+import io
 import json
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
+from actors.cli.end_of_run import parts_of_end
 from actors.cli.render import show
 from actors.logs.output import output
+from actors.runs.summary import Summary, summarise
+from prism.config import Config
+from prism.llm import OracleStatistics
+from prism.show import Show
+from tests.actors.social_runs import SMALL, run
+from tests.catalogue import catalogue
+from tests.schedules import run_scheduled
 
 
 class Cell(msgspec.Struct):
@@ -18,7 +29,7 @@ class Cell(msgspec.Struct):
     fallback_share: float | None
 
 
-class Found(msgspec.Struct):
+class Shown(msgspec.Struct):
     file: Path
     is_good: bool
     size_bytes: int
@@ -28,7 +39,7 @@ class Found(msgspec.Struct):
     stays: dict[str, dict[str, float]]
 
 
-FOUND = Found(
+RECORD = Shown(
     Path("a\x1b"),
     True,
     3 * 2**20,
@@ -40,7 +51,7 @@ FOUND = Found(
 
 
 def test_a_record_without_a_view_is_shown_by_its_fields_and_their_units(capsys: pytest.CaptureFixture[str]) -> None:
-    show(FOUND)
+    show(RECORD)
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["file", r"a\x1b"],
         ["is", "good", "yes"],
@@ -68,12 +79,12 @@ def test_a_record_is_json_or_one_line_where_that_is_asked_for(
         raise AssertionError("nobody sees the view")
 
     monkeypatch.setattr(output, "is_quiet", True)
-    show(FOUND, view)
+    show(RECORD, view)
     assert capsys.readouterr().out == ""
-    show(FOUND, view, brief="digest")
+    show(RECORD, view, brief="digest")
     assert capsys.readouterr().out == "digest\n"
     monkeypatch.setattr(output, "as_json", True)
-    show(FOUND, view, brief="digest")
+    show(RECORD, view, brief="digest")
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert json.loads(printed) == {
@@ -88,3 +99,68 @@ def test_a_record_is_json_or_one_line_where_that_is_asked_for(
         "likes_by_party": {"left": 1234, "right": 411},
         "stays": {"idle": {"ticks": 2.0, "sd": 0.5}, "away": {"ticks": 3.0, "sd": 1.0}},
     }
+
+
+def shown(summary: Summary, width: int, *, details: bool = True) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    for part in parts_of_end(summary, "runs/soak-001", Show(Config()), details=details):
+        console.print(part)
+    assert isinstance(console.file, io.StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+@pytest.fixture
+def week() -> Summary:
+    """The summary of a run of a week, by its numbers."""
+    return msgspec.structs.replace(
+        summarise(run_scheduled(0, partial(run, SMALL)), 604_800.0),
+        in_words=[],
+        agents=1_000_000,
+        rounds=8_400,
+        ticks=201_600,
+        activations=1_000_000_000,
+        oracle_questions=30_000_000,
+        oracle_calls=30_000_000,
+        fallback_share=1.0,
+        oracle_calls_per_1000_activations=1000.0,
+        llm=OracleStatistics(
+            calls={"ok": 30_000_000},
+            latency_s={"ok": 9e6},
+            prompt_tokens=12_000_000_000,
+            completion_tokens=2_000_000_000,
+            latency_s_p50=59.999,
+            latency_s_p95=599.999,
+            latency_s_p99=599.999,
+            wasted_tokens=1_000_000_000,
+            cost_usd=99_999.0,
+            wasted_usd=9_999.0,
+        ),
+    )
+
+
+@catalogue("stopped_by", [None, "SIGTERM", "spend_cap"])
+def test_no_line_of_a_week_takes_more_than_80_columns(stopped_by: str | None, week: Summary) -> None:
+    status = "done" if stopped_by is None else "stopped"
+    summary = msgspec.structs.replace(week, status=status, stopped_by=stopped_by)
+    assert shown(summary, 80, details=False) == shown(summary, 300, details=False)
+    resumed = msgspec.structs.replace(summary, resumes=1_000, wall_activations=999_000_000, ticks_replayed=9_999)
+    assert shown(resumed, 80, details=False) == shown(resumed, 300, details=False)
+
+
+def test_without_details_it_is_about_twenty_lines_without_zeros(week: Summary) -> None:
+    told = msgspec.structs.replace(week, in_words=["One. " * 60], llm=None)
+    lines = shown(told, 80, details=False)
+    assert len(lines[lines.index("") :]) <= 21
+    assert {"likes", "reshares"} <= {line.split()[0] for line in lines if line}
+    assert not [line for line in lines if line.split()[-1:] == ["0"] or "█" in line]
+    assert lines[-1] == "files in runs/soak-001; all figures: --details"
+    assert any(line.startswith("  tokens: ") for line in shown(week, 80, details=False))
+
+
+def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> None:
+    resumed = msgspec.structs.replace(week, resumes=2, wall_s=60.0, wall_activations=500, ticks_replayed=1)
+    lines = shown(resumed, 80)
+    assert lines[1:3] == ["1,000,000,000 activations", "since resume 2: 500 activations in 1 min 00 s"]
+    assert lines[3] == "1 tick done again"
+    unknown = msgspec.structs.replace(resumed, wall_activations=0, ticks_replayed=0)
+    assert shown(unknown, 80)[2] == "since resume 2: 0 activations in 1 min 00 s"

@@ -1,15 +1,23 @@
-"""`prism run`: what it prints and what it leaves."""
+"""`prism run`: which configuration it takes, what it prints, and what it leaves."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from prism.config import fitted_settings, load_config
+from actors.cli import building
+from actors.cli.building import build_with_progress
+from actors.cli.options import run_name
+from actors.display import work
+from actors.logs.output import output
+from prism.config import Config, PopulationConfig, fitted_settings, load_config
 from tests.actors.cli.conftest import SMALL
+from tests.catalogue import catalogue
 from tests.command import Prism, short_of_room
 from tests.paths import ROOT
 
@@ -100,3 +108,70 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path)
     assert ended.returncode == 1
     assert ended.stderr == "prism: out/config.yaml: cannot be written: File too large\n"
     assert not (tmp_path / "out").exists()
+
+
+SHIPPED = (
+    "running the shipped default configuration (default.yaml: 2,000 made-up people on a social network, 50 rounds, "
+    "an interest feed)"
+)
+
+
+def test_a_run_without_a_configuration_takes_the_shipped_default_and_names_it(prism: Prism) -> None:
+    ended = prism("run", "--ticks", "2")
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == f"prism: no CONFIG given: {SHIPPED}"
+    assert "2,000 agents" in ended.err
+    assert Path("runs/default-001/journal.prism").exists()
+
+
+def test_a_run_without_a_configuration_takes_the_one_of_its_directory(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "prism.yaml").write_text(Path("small.yaml").read_text())
+    ended = prism("run", "--ticks", "2")
+    assert ended.err.splitlines()[0] == "prism: no CONFIG given: running prism.yaml"
+    assert "60 agents" in ended.err
+    assert Path(f"runs/{tmp_path.name}-001").is_dir()
+
+
+@catalogue(
+    ("path", "name"),
+    [
+        ("small.yaml", "small"),
+        ("my-study/prism.yaml", "my-study"),
+        ("my-study/other.yaml", "other"),
+        ("feed/experiment.yaml", "feed"),
+        ("fit/calibrate.yaml", "fit"),
+        ("my-study/../my-study/prism.yaml", "my-study"),
+        ("/prism.yaml", "prism"),
+        ("noextension", "noextension"),
+    ],
+)
+def test_a_run_is_called_after_its_configuration_or_the_directory_of_it(path: str, name: str) -> None:
+    assert run_name(Path(path)) == name
+
+
+TWENTY = Config(population=PopulationConfig(size=20))
+
+
+def test_a_small_population_is_built_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert build_with_progress(TWENTY).domain.size == 20
+    assert capsys.readouterr().err == ""
+
+
+def test_a_large_one_is_announced_and_a_quiet_one_is_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "SHOWN_FROM", 20)
+    build_with_progress(TWENTY)
+    assert capsys.readouterr().err.startswith("prism: drawing who of 20 people follows whom\n")
+    monkeypatch.setattr(output, "is_quiet", True)
+    build_with_progress(TWENTY)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(work, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(building, "SHOWN_FROM", 20)
+    build_with_progress(TWENTY)
+    assert "prism: preparing the world, 0 s" in screen.getvalue()

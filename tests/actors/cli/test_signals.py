@@ -1,4 +1,4 @@
-"""Real signals to real processes."""
+"""Real signals to real processes, and to studies."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from actors.cli.study_options import interruptible
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.patience import HANG_S
@@ -143,3 +144,27 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=HANG_S) == 130
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_block_with_a_line_and_its_exit_code(
+    kind: signal.Signals, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @interruptible("Cells are kept")
+    def interrupted() -> None:
+        os.kill(os.getpid(), kind)
+        signal.sigtimedwait([], 1.0)
+
+    before = signal.getsignal(kind)
+    with pytest.raises(SystemExit) as left:
+        interrupted()
+    assert left.value.code == code
+    said = capsys.readouterr().err
+    assert said == f"prism: {kind.name}: ending; a second signal exits at once. Cells are kept\n"
+    assert signal.getsignal(kind) is before
+
+
+def test_without_a_signal_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with interruptible("kept"):
+        pass
+    assert capsys.readouterr().err == ""

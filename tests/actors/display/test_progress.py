@@ -1,9 +1,10 @@
-"""What a run shows while it runs."""
+"""The progress of a run on a terminal, and what is shown before there is any."""
 
 from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -12,10 +13,13 @@ from rich.console import Console
 
 from actors.core.phase import Phase
 from actors.display import progress as display
+from actors.display import work
 from actors.display.progress import Pace, facts, line, show_progress, table
+from actors.display.work import step_shown
 from actors.logs.output import output
 from actors.runtime.simulation import Progress
 from tests.catalogue import catalogue
+from tests.patience import HANG_S
 
 READING = Progress(
     tick=300,
@@ -159,3 +163,21 @@ async def test_as_json_the_progress_is_an_object_a_line_and_never_a_live_table(
     assert not {"cost_usd", "phase_reason", "outage_reason"} & first.keys()
     assert (second["tick"], second["cost_usd"]) == (600, 0.25)
     assert "ticks_per_s" not in second
+
+
+def test_a_step_that_takes_long_is_a_line_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(work, "LINE_EVERY_S", 0.01)
+    seen, give_up = "", time.monotonic() + HANG_S
+    with step_shown("greeting the oracle"):
+        while seen.count("\n") < 2:
+            assert time.monotonic() < give_up, seen
+            seen += capfd.readouterr().err
+    assert set(seen.splitlines()) == {"prism: greeting the oracle, 0 s"}
+
+
+def test_a_step_that_ends_at_once_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with step_shown("greeting the oracle"):
+        pass
+    assert capfd.readouterr().err == ""

@@ -1,25 +1,36 @@
-"""The explanation of turns: it has what an independent look at the chart and the journal gives, and changes nothing."""
+"""Explanations: of turns, of posts, of what would have been different, and their values as JSON."""
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.explain.path import explain_path
+from actors.explain.posts import explain_post
 from actors.explain.retrace import OpenRun
-from actors.explain.tree import Node
+from actors.explain.tree import Node, plain
 from actors.explain.turns import explain_turns
+from actors.explain.what_if import what_if
 from actors.store.journal import JOURNAL
+from prism.economy import GlobalState
+from prism.statechart import AgentState
 from tests.actors.cli.test_replay import Done, forge
 from tests.actors.explain.nested_runs import nested_run
+from tests.actors.store.independent_reader import read_posts
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.explained import everybody
@@ -242,3 +253,167 @@ def test_agents_are_called_by_their_names(domain: str, name: str, words: str) ->
     noun = {"social": "person", "economy": "nation"}.get(domain, "agent")
     run: Any = SimpleNamespace(domain_name=domain, name_of=lambda _: name, show=SimpleNamespace(agent=noun))
     assert OpenRun.called(run, 7) == words
+
+
+def sizes_of(posts: dict[int, Any]) -> list[int]:
+    """Return the roots, that of the largest tree first."""
+    sizes = Counter(each[3] for each in posts.values())
+    return [root for root, _ in sizes.most_common()]
+
+
+def why(act: Node) -> dict[str, Any]:
+    """Return the turn that decided on an act; empty for one from outside."""
+    return next(each for each in act.children if each.kind == "why").value
+
+
+def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(few_run: Path) -> None:
+    posts, likes = read_posts(few_run)
+    root = sizes_of(posts)[0]
+    tree = {post: each for post, each in posts.items() if each[3] == root}
+    found = anyio.run(explain_post, few_run, root)
+    assert len(tree) > 2
+    shown = {each.value["post"]: each for each in found.all("post")}
+    assert {post: [shown[post].value[name] for name in ("tick", "kind", "parent", "depth")] for post in shown} == {
+        post: [tick, kind, parent, depth] for post, (tick, kind, parent, _, depth) in tree.items()
+    }
+    liked = [(like.value["agent"], post) for post in tree for like in shown[post].all("liked by")]
+    assert liked == sorted((each for each in likes if each[1] in tree), key=lambda each: [*tree].index(each[1]))
+    depth = max(depth for *_, depth in tree.values())
+    assert (found.value["root"], found.value["depth"]) == (root, depth)
+    assert all([*each.all("text")] for each in shown.values())
+    [leaf] = [*anyio.run(explain_post, few_run, [*shown][-1]).all("post")][-1:]
+    assert leaf.text.endswith("  <- asked for")
+    assert leaf.value == shown[leaf.value["post"]].value
+
+
+@pytest.mark.slow
+def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(few_run: Path) -> None:
+    posts, _ = read_posts(few_run)
+    engaged = 0
+    for root in [post for post in sizes_of(posts) if posts[post][2] is None][:3]:
+        for post in anyio.run(explain_post, few_run, root).all("post"):
+            for each in (post, *post.all("liked by")):
+                agent, tick, cause = each.value["agent"], each.value["tick"], why(each)
+                if not cause:
+                    continue
+                assert (cause["agent"], cause["tick"] <= tick) == (agent, True)
+                path = explain_path(few_run, agent, cause["tick"], tick).all("turn")
+                turn = next(turn.value for turn in path if turn.value["source"] != "question")
+                assert [turn[name] for name in ("trigger", "from_state", "to_state")] == [
+                    cause[name] for name in ("trigger", "state", "to_state")
+                ]
+                engaged += cause["trigger"] == "decides"
+    assert engaged > 5
+
+
+def test_a_post_from_outside_has_no_turn_and_a_post_that_there_is_not_is_one_line(few_run: Path) -> None:
+    posts, _ = read_posts(few_run)
+    outside = next(post for post, (tick, kind, *_) in posts.items() if (tick, kind, post >> 24) == (12, "publish", 7))
+    found = anyio.run(explain_post, few_run, outside)
+    original = next(found.all("post"))
+    assert ([each.text for each in original.all("text")], why(original)) == (["The bridge is closed."], {})
+    with pytest.raises(RunDirectoryError, match=r"there is no post 99 in the ticks 0 to 35$"):
+        anyio.run(explain_post, few_run, 99)
+
+
+def values(tree: Node, kind: str) -> list[dict[str, Any]]:
+    return [each.value for each in tree.all(kind)]
+
+
+@cache
+def questions(run: Path) -> list[tuple[int, int, str]]:
+    """Return `(agent, tick, what was decided)` of questions with a decision and a round after it."""
+    found = []
+    for agent in range(8):
+        turns = values(explain_path(run, agent, first=0), "turn")
+        for asked, decided in pairwise(turns):
+            if asked["source"] == "question" and decided["tick"] <= 12:
+                found.append((agent, asked["tick"], decided["to_state"]))
+    return found
+
+
+def different(run: Path, agent: int, tick: int, answer: str, ticks: int | None = None) -> Node:
+    return anyio.run(partial(what_if, run, agent, tick, answer, ticks))
+
+
+def test_with_the_answer_that_was_given_nothing_is_different(few_run: Path) -> None:
+    agent, asked, decided = questions(few_run)[0]
+    found = different(few_run, agent, asked, decided)
+    assert found.value["until"] == found.value["decided_in"] + 12
+    assert not values(found, "apart")
+    assert any(each.text == "no agent's journal differs in any tick" for each in found.all("hint"))
+    assert all(each["was"] == each["would_be"] for each in values(found, "turns"))
+    for kind in ("states", "totals", "engagements", "acted"):
+        assert not values(found, kind)
+    assert all(each["was"] == each["would_be"] for each in values(found, "took place"))
+    assert any("is the answer that was given" in note.text for note in found.all("note"))
+
+
+def test_with_another_answer_the_agent_does_something_else_first_and_nothing_is_written(few_run: Path) -> None:
+    before = content(few_run)
+    agent, asked, _ = next(each for each in questions(few_run) if each[2] in {"engaging_like", "engaging_reshare"})
+    found = different(few_run, agent, asked, "scrolling")
+    facts, turns = found.value, values(found, "turns")
+    first = {"tick": facts["decided_in"], "last": facts["decided_in"], "agents": 1, "acting": 1}
+    assert values(found, "apart")[0] == first
+    assert turns[0]["would_be"][0]["to_state"] == "scrolling"
+    assert turns[0]["was"][0]["to_state"] == facts["was"]
+    assert values(found, "acted")[0]["agent"] == agent
+    path = values(explain_path(few_run, agent, facts["decided_in"], facts["until"] - 1), "turn")
+    assert [turn for each in turns for turn in each["was"]] == path
+    assert content(few_run) == before
+
+
+def test_a_question_is_found_by_the_tick_of_its_decision_and_others_are_one_line(few_run: Path) -> None:
+    agent, asked, decided = questions(few_run)[0]
+    by_question = different(few_run, agent, asked, decided, 1)
+    assert different(few_run, agent, by_question.value["decided_in"], decided, 1) == by_question
+    options = ", ".join(by_question.value["options"])
+    with pytest.raises(RunDirectoryError, match=f"'nonsense' is no option .* it has: {options}$"):
+        different(few_run, agent, asked, "nonsense")
+    tick = values(explain_path(few_run, agent, first=0), "turn")[0]["tick"]
+    with pytest.raises(RunDirectoryError, match=f"has no question in tick {tick}; its nearest question"):
+        different(few_run, agent, tick, "scrolling")
+    long = different(few_run, agent, asked, decided, 1000)
+    assert long.value["until"] == 36
+    told = f"the run has 36 ticks so far, so {36 - long.value['decided_in']} are compared"
+    assert told in [note.text for note in long.all("note")]
+
+
+def test_a_rejected_proposal_of_an_economy_leaves_the_rate_to_the_others(economy_run: Path) -> None:
+    found = different(economy_run, 0, 1, "rejected", 1)
+    assert (found.value["was"], found.value["trigger"]) == ("accepted", "review")
+    states = {
+        future: [turn["to_state"] for each in values(found, "turns") for turn in each[future] if not turn["options"]]
+        for future in ("was", "would_be")
+    }
+    assert states == {"was": ["proposed", "accepted", "applied"], "would_be": ["proposed", "rejected"]}
+    same = different(economy_run, 0, 1, "accepted", 1)
+    assert (values(same, "totals"), values(same, "apart")) == ([], [])
+
+
+class Pair(msgspec.Struct, array_like=True):
+    """A record that is encoded as an array."""
+
+    first: Any
+    second: Any = None
+
+
+@catalogue(
+    ("value", "expected"),
+    [
+        (Pair(1, (AgentState.IDLE,)), {"first": 1, "second": ["idle"]}),
+        ({AgentState.IDLE: Pair(2)}, {"idle": {"first": 2, "second": None}}),
+        (frozenset({"b", "a"}), ["a", "b"]),
+        (GlobalState().interest_rate, 4.0),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+        (b"\x00", "AA=="),
+        (True, True),
+        (None, None),
+        (1 + 2j, "(1+2j)"),
+    ],
+)
+def test_every_value_has_one_that_json_has(value: object, expected: object) -> None:
+    assert plain(value) == expected
+    assert json.loads(json.dumps(plain(value), allow_nan=False)) == expected

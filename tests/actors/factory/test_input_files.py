@@ -1,18 +1,28 @@
+"""Input files of runs: read, checked, kept, and shared by runs of one process."""
+
 from __future__ import annotations
 
 import gzip
 import hashlib
 import os
+import re
 from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from actors.factory.domains import build_domain
 from actors.factory.graph_files import EXPECTED, parse_graph
-from actors.factory.input_files import load_population, read_input
-from prism.config.model import GraphConfig, PopulationConfig
-from prism.errors import InputError
-from prism.social.ties.graph import FollowGraph
+from actors.factory.input_files import inputs_shared, load_population, read_input
+from actors.results.api import run
+from prism.config import Config, GraphConfig, PopulationConfig
+from prism.config.checks import find_misfit
+from prism.config.load import load_config
+from prism.errors import ConfigError, InputError, SettingError
+from prism.social.ties import edges
+from prism.social.ties.graph import FollowGraph, generate
 from tests.catalogue import catalogue
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -177,3 +187,72 @@ def test_ties_of_people_who_are_looked_at_are_drawn_when_they_are_asked_for_and_
     assert "edges" not in vars(looked_at.graph), "nobody has asked for ties"
     assert looked_at.graph.edges == whole.graph.edges > 0
     assert looked_at.graph.following(7).tolist() == whole.graph.following(7).tolist()
+
+
+RING = "".join(f"{each} {(each + 1) % 60}\n{each} {(each + 7) % 60}\n" for each in range(60))
+TEXT = """
+simulation: {rounds: 2, ticks_per_round: 24}
+population: {graph: {path: GRAPH}, activity: {mean: 0.9, sigma: 0.1}}
+interventions:
+  - {tick: 10, unfollow: [[0, 1], [1, 2], [2, 3]]}
+"""
+
+
+def test_runs_that_share_a_graph_end_as_runs_that_read_it(tmp_path: Path) -> None:
+    graph = tmp_path / "graph.txt"
+    graph.write_text(RING)
+    config = load_config(TEXT.replace("GRAPH", str(graph)))
+    alone = run(config).summary.digest
+    with inputs_shared():
+        assert [run(config).summary.digest for _ in range(3)] == [alone] * 3
+
+
+def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = list[bytes]()
+
+    def counted(data: bytes, source: str, config: GraphConfig) -> object:
+        parsed.append(data)
+        return edges.parse_edges(data, source, config)
+
+    monkeypatch.setattr("actors.factory.graph_files.parse_edges", counted)
+    graph = tmp_path / "graph.txt"
+    graph.write_text(RING)
+    config = Config().population
+    config = PopulationConfig(graph=type(config.graph)(path=str(graph)))
+    with inputs_shared():
+        first, second = (load_population(config, seed)[0].graph for seed in (1, 2))
+        assert first is second
+        graph.write_text(RING + "0 2\n")
+        third = load_population(config, 1)[0].graph
+        assert third.edges == first.edges + 2, "a friendship counts as two"
+        assert len(parsed) == 2
+        for number in range(4):
+            (tmp_path / f"{number}.txt").write_text(RING + f"0 {number + 2}\n")
+            load_population(PopulationConfig(graph=type(config.graph)(path=str(tmp_path / f"{number}.txt"))), 1)
+        load_population(config, 1)
+        assert len(parsed) == 7, "four are kept, the latest"
+    load_population(config, 1)
+    assert len(parsed) == 8, "outside of the block nothing is kept"
+
+
+GRAPHS = st.builds(
+    GraphConfig,
+    kind=st.sampled_from(("barabasi_albert", "power_law", "stochastic_block", "watts_strogatz")),
+    degree=st.integers(1, 14),
+    blocks=st.integers(1, 14),
+    mixing=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
+)
+
+
+@given(size=st.integers(1, 14), graph=GRAPHS)
+def test_settings_are_refused_of_which_no_graph_can_be_made_and_no_others(size: int, graph: GraphConfig) -> None:
+    population = PopulationConfig(size=size, graph=graph)
+    misfit = find_misfit(graph, size)
+    if misfit is None:
+        built = build_domain(Config(population=population))
+        assert (built.domain.size, built.inputs) == (size, {})
+        return
+    with pytest.raises(SettingError, match=re.escape(misfit.problem)):
+        Config(population=population)
+    with pytest.raises(ConfigError, match=re.escape(misfit.problem)):
+        generate(graph, size, 1)

@@ -1,9 +1,13 @@
+"""Logs: how they are set up, files of lines with a limit, and standard error that is protected for a while."""
+
 from __future__ import annotations
 
 import io
 import json
 import logging
-from contextlib import suppress
+import sys
+from contextlib import ExitStack, closing, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,11 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
+from actors.logs.line_file import LineFile
 from actors.logs.output import output
 from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, LogLimit
 from actors.logs.setup import logging_to
+from actors.logs.standard_streams import standard_error_protected
 from tests.catalogue import catalogue
 
 
@@ -162,3 +168,64 @@ def test_the_file_has_every_line_and_the_terminal_warnings_of_libraries_in_colou
     assert "SKIPPED" not in screen.getvalue()
     assert "SLOW" in screen.getvalue()
     assert ("\x1b[" in screen.getvalue()) == (value == "xterm")
+
+
+def write(path: Path, size_max: int, *lines: str) -> None:
+    with closing(LineFile(path, size_max)) as file:
+        for line in lines:
+            file.put(line)
+
+
+def files(path: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in path.parent.iterdir()}
+
+
+def test_a_file_at_its_limit_is_set_aside_and_the_oldest_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    write(path, 12, *(f"{number}.." for number in range(14)))
+    assert files(path) == {
+        f"log.jsonl{'' if place == 6 else f'.{6 - place}'}": f"{2 * place}..\n{2 * place + 1}..\n"
+        for place in range(1, 7)
+    }
+
+
+def test_a_line_that_a_crash_has_torn_is_not_joined_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"event": "to')
+    write(path, 1000, '{"event": "whole"}')
+    assert path.read_text() == '{"event": "to\n{"event": "whole"}\n'
+
+
+def test_a_file_that_cannot_be_set_aside_ends_there_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.jsonl"
+    (tmp_path / "log.jsonl.4").write_text("older")
+    (tmp_path / "log.jsonl.5").mkdir()
+    write(path, 12, "one......", "two......", "three....")
+    assert path.read_text() == "one......\n"
+    assert capsys.readouterr().err == "prism: log.jsonl ends here: Is a directory\n"
+
+
+def test_blocks_that_overlap_end_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(standard_error_protected())
+    protected = sys.stderr
+    second.enter_context(standard_error_protected())
+    assert sys.stderr is protected
+    assert protected is not sys.__stderr__
+    first.close()
+    assert sys.stderr is protected
+    second.close()
+    assert sys.stderr is sys.__stderr__
+
+
+def test_a_stream_that_somebody_has_put_in_its_place_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
+    other = StringIO()
+    with standard_error_protected():
+        monkeypatch.setattr(sys, "stderr", other)
+    assert sys.stderr is other
+    with standard_error_protected():
+        assert sys.stderr is other

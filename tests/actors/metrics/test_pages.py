@@ -1,19 +1,30 @@
-"""The HTTP endpoint, over real sockets: what it answers to a request."""
+"""The HTTP endpoint: where it listens, who may read, with a certificate, and the wait for the last scrapes."""
 
 from __future__ import annotations
 
+import base64
+import socket
+import ssl
+import subprocess
 import time
+from pathlib import Path
+from threading import Thread
 
 import httpx
 import msgspec
+import pytest
 from structlog.typing import EventDict
 
+from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged
 from actors.core.phase import Phase
 from actors.metrics.endpoint import Endpoint
+from actors.metrics.http_server import MetricsServer
+from actors.metrics.scrapes import Scrapes
 from prism.config import MetricsConfig
+from prism.errors import ConfigError
 from tests.actors.http.support import ask, until
-from tests.actors.metrics.pages import Serve
+from tests.actors.metrics.pages import PAGES, Serve
 from tests.actors.social_runs import SMALL
 
 
@@ -53,3 +64,105 @@ def test_probes_say_whether_the_run_is_alive_and_ready() -> None:
         metrics.is_under_way = False
         assert asked() == (200, 200)
     endpoint.close()
+
+
+def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
+    server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})
+    right = base64.b64encode("ann:pä:ss".encode()).decode()
+    assert ask(server, "/metrics", Authorization=f"Basic {right}").body == "up 1\n"
+    assert ask(server, "/metrics", Authorization=f"basic {right}").status == 200
+    wrong = base64.b64encode(b"ann:pass").decode()
+    for header in (f"Basic {wrong}", f"Bearer {right}", "Basic", "Basic ===", "Basic \xff", ""):
+        answer = ask(server, "/metrics", Authorization=header)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="prism"')
+        assert "up" not in answer.body
+    assert ask(server, "/metrics").status == 401
+    assert ask(server, "/metrics?", method="HEAD").status == 401
+
+
+def test_a_user_without_a_password_is_a_mistake() -> None:
+    with pytest.raises(ConfigError, match=r"metrics.username: expected the password of 'ann' in \$PRISM_METRICS_PASS"):
+        MetricsServer(MetricsConfig(port=0, username="ann"), PAGES, {})
+
+
+def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
+    port = serve().port
+    with pytest.raises(AddressError) as caught:
+        MetricsServer(MetricsConfig(port=port), PAGES, {})
+    assert str(caught.value) == (
+        f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
+        "0 for any free one"
+    )
+    for host in ("203.0.113.7", "a" * 300):
+        with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
+            MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
+
+
+@pytest.mark.parametrize(("host", "begins"), [("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")])
+def test_the_address_is_one_that_can_be_reached_from_here(host: str, begins: str, serve: Serve) -> None:
+    if host == "::1" and not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    assert serve(MetricsConfig(port=0, host=host)).url.startswith(begins)
+
+
+def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
+    server = serve(MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1])))
+    assert server.url.startswith("https://127.0.0.1:")
+    trusting = ssl.create_default_context(cafile=str(certificate[0]))
+    assert ask(server, "/metrics", tls=trusting).body == "up 1\n"
+    old = ssl.create_default_context(cafile=str(certificate[0]))
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises(OSError, match=r"."):
+        ask(server, tls=old)
+
+
+def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    cert, key = map(str, certificate)
+    locked = str(tmp_path / "locked.pem")
+    subprocess.run(
+        ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked],
+        check=True,
+        capture_output=True,
+    )
+    for chosen, problem in (
+        ((cert, None), r"metrics.tls_key: expected the key of the certificate, got null"),
+        ((None, key), r"metrics.tls_cert: expected the certificate of this key, got null"),
+        ((cert, "/none.pem"), r"metrics.tls_cert: .* cannot be used for TLS: No such file or directory"),
+        ((key, key), r"metrics.tls_cert: .* cannot be used for TLS: "),
+        ((cert, locked), r"metrics.tls_cert: .* cannot be used for TLS: "),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            MetricsServer(MetricsConfig(port=0, tls_cert=chosen[0], tls_key=chosen[1]), PAGES, {})
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def scraped_at(*times: float, ended: float) -> Scrapes:
+    clock = Clock()
+    scrapes = Scrapes(clock)
+    for clock.now in times:
+        scrapes.add()
+    clock.now = ended
+    return scrapes
+
+
+def test_nobody_waits_for_a_scraper_that_is_gone_or_was_never_there() -> None:
+    scraped_at(ended=0.0).wait_for(60.0)
+    scraped_at(0.0, 15.0, ended=75.1).wait_for(60.0)
+
+
+def test_the_wait_ends_with_the_second_scrape_after_the_end() -> None:
+    scrapes = scraped_at(0.0, 1000.0, ended=1000.0)
+    waiting = Thread(target=scrapes.wait_for, args=(3600.0,), daemon=True)
+    waiting.start()
+    scrapes.add()
+    scrapes.add()
+    waiting.join(30.0)
+    assert not waiting.is_alive()

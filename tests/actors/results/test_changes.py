@@ -1,4 +1,4 @@
-"""People who change, as users see it: tables, explanations and totals, compared with the world as it was."""
+"""What changes in a run, and posts of a file, in its tables and explanations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from tests.actors.tables.exports import Read, Row, exported
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.explained import everybody
-from tests.recorded import CHANGES, CHANGING_CHART
+from tests.recorded import CHANGES, CHANGING_CHART, make_run
+from tests.social.test_posts import CHART, POSTS, SETTINGS
+from tests.social.test_posts import rows as posts_of_file
 
 TICKS, PEOPLE = 48, 40
 
@@ -236,3 +238,75 @@ def test_a_fork_may_have_another_chart_and_interventions_on_ties(run: Path, tmp_
     assert prism_alone("replay", str(out)).code == 0
     verified = prism_alone("verify", str(out))
     assert verified.code == 0, verified.out
+
+
+COUNT = 30
+BREAKING = 7
+"""The number of the post that an intervention publishes."""
+
+
+@pytest.fixture(scope="module")
+def run_of_posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run_of_posts whose input files were deleted after it. Tests only read it."""
+    place = tmp_path_factory.mktemp("posts")
+    posts, chart = place / "headlines.json", place / "chart.yaml"
+    posts.write_text(json.dumps(posts_of_file(COUNT)), encoding="utf-8")
+    chart.write_text(CHART, encoding="utf-8")
+    settings: dict[str, Any] = {
+        **SETTINGS,
+        "population": {**SETTINGS["population"], "posts": {**POSTS, "file": str(posts)}},
+        "statechart": {"file": str(chart)},
+        "interventions": [{"round": 2, "publish": {"author": 3, "post": BREAKING, "quality": 1}}],
+        "run_of_posts": {"checkpoint_every_ticks": 8},
+    }
+    made = make_run(place, settings)
+    posts.unlink()
+    chart.unlink()
+    return made
+
+
+@pytest.fixture(scope="module")
+def tables_of_posts(run_of_posts: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Return its tables_of_posts."""
+    return exported("parquet", tmp_path_factory.mktemp("tables_of_posts") / "out", run_of_posts)[1]
+
+
+def test_the_table_of_posts_says_what_the_file_says(tables_of_posts: Read) -> None:
+    given, kinds = posts_of_file(COUNT), set()
+    for row in tables_of_posts["posts"]:
+        post = given[row["file_post"] - 1]
+        assert {name: row[f"attribute_{name}"] for name in POSTS["attributes"]} == {
+            name: post[name] for name in POSTS["attributes"]
+        }
+        assert json.loads(row["topics"]) == list(dict.fromkeys(post["topics"]))
+        assert row["text"] == post["text"]
+        kinds.add((row["kind"], row["text_by"]))
+    assert kinds >= {("original", "file"), ("reshare", "file"), ("original", "intervention")}
+    (breaking,) = (row for row in tables_of_posts["posts"] if row["text_by"] == "intervention")
+    assert (breaking["author"], breaking["tick"], breaking["file_post"]) == (3, 12, BREAKING)
+
+
+def test_replay_fork_and_explanations_need_the_run_alone(run_of_posts: Path, tables_of_posts: Read) -> None:
+    ended = prism_alone("replay", str(run_of_posts))
+    assert ended.code == 0, ended.err
+    fork = prism_alone(
+        "fork", str(run_of_posts), "--at", "20", "--prepare", "--out", str(run_of_posts.parent / "fork"), "-q"
+    )
+    assert fork.code == 0, fork.err
+    most = max(tables_of_posts["posts"], key=lambda row: row["reshares"])
+    told = json.loads(prism_alone("explain", str(run_of_posts), "--post", str(most["post"]), "--json").out)
+    posts = [each for each in told["children"] if each["kind"] == "post" and each["value"]["kind"] != "reply"]
+    assert {post["children"][0]["text"] for post in posts} == {most["text"]}
+    assert len(posts) > 1
+    # A turn has the attribute that its guard read.
+    shared = next(row for row in tables_of_posts["posts"] if row["kind"] == "reshare")
+    asked = "explain", str(run_of_posts), "--agent", str(shared["author"]), "--last", str(shared["tick"]), "--json"
+    steps = json.loads(prism_alone(*asked).out)["children"]
+    decided = [step["value"]["tick"] for step in steps if step.get("value", {}).get("to_state") == "sharing"][-1]
+    words = prism_alone("explain", str(run_of_posts), "--agent", str(shared["author"]), "--tick", str(decided)).out
+    assert 'post.source "red"' in " ".join(words.split())
+    # A path says which post of the file was published.
+    made = next(row for row in tables_of_posts["posts"] if row["kind"] == "original" and row["text_by"] == "file")
+    ticks = "--first", str(made["tick"]), "--last", str(made["tick"])
+    words = " ".join(prism_alone("explain", str(run_of_posts), "--agent", str(made["author"]), *ticks).out.split())
+    assert f"post {made['post']} is post {made['file_post']} of the file" in words

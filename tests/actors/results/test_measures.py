@@ -1,4 +1,4 @@
-"""Measures of a real run, held against its posts one by one."""
+"""Measures of real runs, held against their posts one by one, and the names of runs in sentences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from statistics import mean, stdev
 import pytest
 
 from actors import RunDirectoryError, RunResult, query, read_result, run
+from actors.results.beside import side_in_words
 from actors.results.measures import by_problem, cascades_problem
 from prism.events import PostEvent
+from tests.catalogue import catalogue
 from tests.recorded import ticks_of
 
 
@@ -112,3 +114,18 @@ def test_a_run_in_memory_has_the_sizes_and_says_what_it_lacks(result: RunResult)
     assert result.measure("cascades.size.mean") >= 1.0
     with pytest.raises(RunDirectoryError, match="worked out of the journal, which a run in memory does not keep: name"):
         result.measure("cascades.depth.mean")
+
+
+@catalogue(
+    ("settings", "said"),
+    [
+        ({"feed.algorithm": "hot"}, "with a hot feed"),
+        ({"population.size": "200"}, "with population size 200"),
+        ({"economy.taylor.inflation_weight": "0.1"}, "with inflation weight 0.1"),
+        ({"interventions": '[{"tick":2,"shock":{"inflation":1.0}}]'}, "in shocked"),
+        ({"interventions": ""}, "in shocked"),
+        ({}, "in shocked"),
+    ],
+)
+def test_a_run_is_called_by_its_settings_only_where_they_are_words(settings: dict[str, str], said: str) -> None:
+    assert side_in_words("shocked", settings) == said

@@ -1,7 +1,8 @@
-"""No setting below `oracle` or `run` changes a result, apart from those that say which answers there are."""
+"""What is worked out of a run: results and settings, the counts of a chart's rows, and archetypes of many questions."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +10,14 @@ import pytest
 
 from actors import run
 from actors.results.result import RunResult
+from actors.runs.forecast import archetypes_of_all
+from actors.runs.no_effect import covered_rows
+from actors.store.course import Step
 from prism.config import Config, load_config
 from prism.config.config import settings
+from prism.rng import uniform
+from prism.social.chart import social_behaviour
+from prism.statechart import read_chart
 from tests.plain import plain_text
 
 SMALL: Final[dict[str, object]] = {
@@ -127,3 +134,39 @@ def test_a_setting_that_records_more_changes_no_count_and_a_cap_that_is_not_reac
         **{f"oracle.{name}": 100_000 for name in ("max_calls", "max_tokens", "max_usd")},
     )
     assert capped.digest == digest
+
+
+CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions: [{trigger: feed_ready, target: reading}]
+  reading:
+    role: browse
+    transitions:
+      - {trigger: sees_post, target: away, when: post.appeal > 0.5, oracle: true}
+      - {trigger: sees_post, target: reading, when: post.appeal < 0.2, oracle: true}
+      - {trigger: sees_post, target: reading}
+      - {trigger: round_ends, target: away}
+"""
+
+
+def test_a_row_for_the_oracle_counts_when_it_was_the_only_option_and_nobody_was_asked() -> None:
+    steps = {
+        Step("reading", "sees_post", "away", False): 5,
+        Step("reading", "sees_post", "away", True): 2,
+        Step("reading", "sees_post", "reading", False): 30,
+        Step("reading", "sees_post", "reading", True): 7,
+    }
+    rows = covered_rows(social_behaviour(read_chart(CHART, "c.yaml")), steps)
+    assert [row.times for row in rows] == [0, 7, 7, 30, 0]
+
+
+def test_archetypes_of_many_questions_are_estimated_from_a_few() -> None:
+    for few, kinds, power in ((500, 30, 1.0), (500, 3000, 2.5), (2000, 30_000, 4.0)):
+        drawn = [int(kinds * uniform(1, number, 0, 0) ** power) for number in range(40_000)]
+        assert 0.9 < archetypes_of_all(Counter(drawn[:few]), len(drawn)) / len({*drawn}) < 8
+    assert archetypes_of_all(Counter(), 100.0) == 0.0
+    assert archetypes_of_all(Counter("abca"), 4.0) == 3
+    assert archetypes_of_all(Counter("abc"), 5.0) <= 5

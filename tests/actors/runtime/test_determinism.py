@@ -1,8 +1,9 @@
-"""One configuration and one seed are one digest, whatever order the tasks run in and however long an answer takes."""
+"""One configuration and one seed are one digest, whatever order the tasks run in, and the runtime names no domain."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -99,3 +100,27 @@ def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick:
         run_scheduled(schedule, whole.run)
         assert whole.engine.tick == ticks
         assert stopped.engine.digest.hexdigest() == whole.engine.digest.hexdigest()
+
+
+ACTORS = ROOT / "actors"
+NAMES = re.compile(r"social|econom|\bnations?\b", re.IGNORECASE)
+
+ROOMS_OF_ANY_DOMAIN = ("core", "oracle", "runtime", "store", "metrics", "logs", "http")
+ROOMS_OF_RESULTS = ("results", "pages", "view")
+"""Rooms that say what took place in a run. They draw posts and quarters where the show of a domain has them."""
+ASKED = re.compile(r"""["'](social|economy)["']""")
+"""The name of a domain as a value: to compare with, or to look up."""
+
+
+def test_the_rooms_that_run_name_no_domain() -> None:
+    files = [path for room in ROOMS_OF_ANY_DOMAIN for path in (ACTORS / room).rglob("*.py")]
+    assert len(files) > 50
+    assert [path.name for path in files if NAMES.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_who_says_what_took_place_asks_no_domain_for_its_name() -> None:
+    files = [
+        path for room in ROOMS_OF_RESULTS for path in (ACTORS / room).rglob("*.*") if path.suffix in (".py", ".js")
+    ]
+    assert len(files) > 30
+    assert [path.name for path in files if ASKED.search(path.read_text(encoding="utf-8"))] == []

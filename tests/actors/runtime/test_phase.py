@@ -1,4 +1,4 @@
-"""The phase of a run: what follows from what it waits for, and what is told when it changes."""
+"""The phase and the counters of a run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import anyio
 from structlog.typing import EventDict
 
 from actors.core.phase import Phase
+from actors.runtime.counters import Counters
 from actors.runtime.phase import DISK_S, ORACLE_S, PhaseWatch, Standing, standing_of
+from prism.agents import Source, Update
+from prism.agents.waves import Updates
 from tests.catalogue import catalogue
+from tests.domains import traffic_chart
 from tests.schedules import run_scheduled
 
 NOW = 100.0
@@ -58,3 +62,47 @@ def test_a_change_of_phase_is_told_once_with_the_time_of_the_phase_before(logged
     run_scheduled(1, run)
     assert [(event["phase"], event["after_s"]) for event in logged] == [("running", 0.0), ("waiting_for_oracle", 5.25)]
     assert logged[1]["reason"] == "timeout"
+
+
+def update(before: str, after: str, source: Source = Source.RULE, trigger: str = "clock") -> Update[int]:
+    return Update(0, 0, trigger, before, after, source)
+
+
+def add(counters: Counters, *updates: Update[int]) -> None:
+    if updates:
+        wave = Updates.of(updates)
+        counters.add(wave.kinds, wave.counts)
+
+
+def counters_of(*updates: Update[int], size: int = 5) -> Counters:
+    counters = Counters(traffic_chart(), size)
+    add(counters, *updates)
+    return counters
+
+
+def test_updates_are_counted_by_state_source_and_trigger() -> None:
+    counters = counters_of(
+        update("red", "green", trigger="wave"),
+        update("red", "green"),
+        update("green", "amber"),
+        update("amber", "red", Source.TIMEOUT),
+        update("red", "red", Source.NO_ROW, trigger="horn"),
+        update("red", "red", Source.CRASH),
+        update("red", "red", Source.QUARANTINE),
+    )
+    assert counters.agents_by_state() == {"red": 4, "green": 1, "amber": 0}
+    assert counters.transitions == 4
+    assert counters.unmoved_by_source() == {"no_row": 1, "crash": 1, "quarantine": 1}
+    assert counters.decisions_by_source() == {"rule": 3, "oracle": 0, "llm": 0, "fallback": 0, "timeout": 1}
+    assert list(counters.transitions_by_trigger().items()) == [("clock", 3), ("wave", 1)]
+    assert counters.states_visited() == ["red", "green", "amber"]
+
+
+def test_a_question_and_its_decision_are_one_activation_however_it_ends() -> None:
+    counters = counters_of()
+    counters.activations += 5
+    counters.questions += 5
+    add(counters, update("amber", "amber", Source.CRASH))
+    for source in (Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT):
+        add(counters, update("amber", "red", source))
+    assert (counters.questions, counters.activations, counters.transitions) == (5, 5, 4)

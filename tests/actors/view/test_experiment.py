@@ -1,14 +1,20 @@
-"""The local page on the directory of an experiment: its cells, their runs, and charts that follow."""
+"""The local page on experiments, causes and networks."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from actors.studies.causes.record import keep
+from actors.view import network
+from actors.view.network import drawn_ties
+from prism.social.ties.graph import FollowGraph
+from tests.actors.studies.causes.test_kept import LIKES
 from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
-from tests.actors.view.asking import Asked
+from tests.actors.view.asking import Asked, copied
 
 SHORT, LONG = CONDITIONS
 
@@ -51,3 +57,33 @@ def test_cells_are_listed_by_condition_and_seed_and_not_by_their_hashes(tmp_path
     labels = [line.label for line in asked.lines()]
     assert asked.json(f"runs/{f'{1:04x}{1:016x}'}")["label"] == f"{LONG}, seed 1"
     assert labels == [*(f"{SHORT}, seed {seed}" for seed in range(1, SEEDS + 1)), f"{LONG}, seed 1"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def test_causes_are_shown_as_in_the_report_and_by_agent_and_new_ones_too(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "own")
+    asked = Asked(run, "own")
+    before = asked.json("runs/own")["version"]
+    assert "What made likes" not in asked.part("runs/own/sections")
+    keep(run, LIKES)
+    assert asked.json("runs/own")["version"] != before
+    assert "What made likes" in asked.part("runs/own/sections")
+    words = "likes: its presence from tick 0 on: +3, 7 without it"
+    assert words in asked.part("runs/own/agent?agent=1&tick=20")
+    assert words not in asked.part("runs/own/agent?agent=2&tick=20")
+
+
+def test_lines_join_the_people_who_are_drawn_once_whoever_follows_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "DRAWN_MAX", 5)
+    random = np.random.default_rng(3)
+    ties = sorted({(int(one), int(other)) for one, other in random.integers(0, 9, (40, 2)) if one != other})
+    tails, heads = np.array(ties).T
+    people, first, second, counts, all_ties = drawn_ties(FollowGraph(9, tails, heads))
+    assert (people.tolist(), all_ties) == ([0, 2, 4, 6, 8], len(ties))
+    found = {(int(people[a]), int(people[b])): n for a, b, n in zip(first, second, counts.tolist(), strict=True)}
+    drawn = [(min(tie), max(tie)) for tie in ties if {*tie} <= {*people.tolist()}]
+    assert found == {pair: drawn.count(pair) for pair in drawn}

@@ -1,4 +1,4 @@
-"""Plans of calibrations: the base, the ranges and the targets are checked before the first run."""
+"""Plans of calibrations: base, ranges, targets and limits are checked before the first run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from actors.cli.calibrate import calibrate
 from actors.studies.calibration.calibration_plan import make_calibration_plan
 from prism.errors import ConfigError, InputError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+from tests.plain import plain_text
+from tests.wire.gateways import MODEL_BASE, PRICES
 
 SHAPE = "posts: {shape: depth}"
 POSTS = "posts: {measure: rounds.posts, value: 25, tolerance: 4, source: made up}"
@@ -62,3 +64,26 @@ def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
     assert "2 at once" in shown.output
     assert "cascades" not in shown.output, "there are no data"
     assert not (tmp_path / "out").exists()
+
+
+def written(directory: Path, host: str, oracle: str) -> Path:
+    base = plain_text(MODEL_BASE.format(host=host, backend="openai", temperature=0.7, prices=PRICES))
+    return write_calibration(directory, f"{CALIBRATION}oracle: {oracle}\n", base)
+
+
+def test_the_plan_foretells_calls_and_money_beside_the_budget(tmp_path: Path) -> None:
+    path = written(tmp_path, "http://127.0.0.1:9", "{max_concurrency: 3, max_usd: 0.5}")
+    printed = CliRunner().invoke(calibrate, ["plan", str(path), "--out", str(tmp_path / "out")], env={"COLUMNS": "200"})
+    assert printed.exit_code == 0, printed.output
+    rows = {line.split("  ")[0].strip(): line for line in printed.output.splitlines()}
+    assert "to a model, $" in rows["calls"]
+    assert rows["calls"].rstrip().endswith("3 at once over all cells")
+    assert "$0.5000 for all cells, $0.0000 used so far; not enough" in rows["budget"]
+
+
+def test_limits_change_no_result_and_shared_answers_do(tmp_path: Path) -> None:
+    hashes = [
+        make_calibration_plan(written(tmp_path, "http://127.0.0.1:9", oracle)).hash
+        for oracle in ("{}", "{max_calls: 7, max_concurrency: 2}", "{ask_once: true}")
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]

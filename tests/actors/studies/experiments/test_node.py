@@ -1,8 +1,11 @@
-"""The work of a node of a cluster, without the cluster: a cell with its files, and the way to the gateway."""
+"""The work of a node of a cluster, without the cluster, and directories for temporary files with long names."""
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -86,3 +89,26 @@ def test_a_gateway_that_listens_is_reached_and_a_cell_without_a_way_to_its_own_d
     short = msgspec.structs.replace(short, simulation=msgspec.structs.replace(short.simulation, rounds=1))
     asks_nobody = run_order(asks._replace(config=short, key="k"), fetched)
     assert asks_nobody.done.problem == "", "a cell that asks no model needs no way"
+
+
+PROGRAM = """
+from actors.core.forkserver import forkserver
+
+if __name__ == "__main__":
+    process = forkserver().Process(target=print, args=("begun",))
+    process.start()
+    process.join()
+"""
+
+
+@pytest.mark.slow
+def test_processes_begin_with_a_long_directory_for_temporary_files(tmp_path: Path) -> None:
+    place = tmp_path / ("x" * 90)
+    place.mkdir()
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-P", str(tmp_path / "program.py")]
+    ended = subprocess.run(
+        command, env={**os.environ, "TMPDIR": str(place)}, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "begun\n"), ended.stderr
+    assert [*place.iterdir()] == []

@@ -1,4 +1,4 @@
-"""The proxy with a server that is a list of outcomes: who is asked, what is shared, refused and kept."""
+"""The gateway of an experiment: its proxy, and its places for calls in virtual time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message
 
 from actors.studies.gateway.place import Limits
-from actors.studies.gateway.proxy import BODY_MAX_BYTES, Asked, Broker, Service, application
+from actors.studies.gateway.proxy import BODY_MAX_BYTES, Asked, Broker, Places, Service, application
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.config import PricesConfig
 from prism.llm import Tape, TapeError
@@ -23,6 +23,7 @@ from prism.llm.failure import Usage
 from prism.llm.gateway import Replied
 from tests.actors.studies.gateway.conftest import Tapes
 from tests.catalogue import catalogue
+from tests.schedules import in_schedules
 
 ID = "3-7-0123456789abcdef"
 PRICES = PricesConfig(input=100_000.0, output=0.0)  # a dollar for ten tokens
@@ -260,3 +261,45 @@ def test_the_tape_of_a_run_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_file_is_no_tape(tmp_path: Path, name: str, mode: str) -> None:
     with pytest.raises(TapeError):
         ExperimentTape(tmp_path / name, mode)  # type: ignore[arg-type]
+
+
+class Answering:
+    """A server whose calls take a second; it notes who was served, and how many at once."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.begun: list[tuple[float, str]] = []
+        self.under_way = self.most = 0
+
+    async def ask(self, cell: str, service: str = "s") -> None:
+        await self.places.take(service)
+        self.begun.append((anyio.current_time(), cell))
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await anyio.sleep(1.0)
+        finally:
+            self.under_way -= 1
+            self.places.give_back()
+
+
+@in_schedules(5)
+async def test_no_more_calls_begin_in_a_second_than_the_rate_allows() -> None:
+    server = Answering(Places(100, rate_per_s=4.0))
+    async with anyio.create_task_group() as tasks:
+        for number in range(21):
+            tasks.start_soon(server.ask, f"cell {number % 3}")
+    times = [time for time, _ in server.begun]
+    assert [round(time - times[0], 6) for time in times] == [0.25 * place for place in range(21)]
+
+
+@in_schedules(5)
+async def test_a_pause_of_one_service_holds_its_requests_and_no_others() -> None:
+    places = Places(1)
+    server = Answering(places)
+    async with anyio.create_task_group() as tasks:
+        places.pause("paused", 10.0)
+        places.pause("paused", 5.0)  # a shorter one changes nothing
+        tasks.start_soon(server.ask, "a", "paused")
+        tasks.start_soon(server.ask, "b", "other")
+    assert sorted(server.begun) == [(0.0, "b"), (10.0, "a")]
