@@ -6,16 +6,17 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from actors.cli import main
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 
 class Ended(NamedTuple):
@@ -53,6 +54,21 @@ def prism_alone(*arguments: str) -> Ended:
             main()
     code = ended.value.code
     return Ended(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+
+
+def begin(*words: str | Path, cwd: Path = ROOT, env: Mapping[str, str] = {}, **streams: Any) -> subprocess.Popen[str]:
+    """Begin `prism` in a process of its own, with this source. Its streams are pipes unless others are given."""
+    command = [sys.executable, "-m", "actors.cli", *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **env}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.Popen(command, cwd=cwd, text=True, env=environment, **pipes)
+
+
+def end(process: subprocess.Popen[str], code: int = 0) -> Ended:
+    """Wait for the end of a process, which must be this one."""
+    out, err = process.communicate(timeout=2 * HANG_S)
+    assert process.returncode == code, (process.args, process.returncode, out, err)
+    return Ended(process.returncode, out, err)
 
 
 def short_of_room(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:

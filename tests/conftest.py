@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +19,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests import tiers
+from tests.command import Prism, run_prism
 from tests.recorded import changed_run, economy_run, embedded, few_run, live, recorded, small_run
 from tests.tiers import Size
 
@@ -99,6 +101,14 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> 
     """The XDG_CACHE_HOME of processes that compile kernels: one for all workers, so that this is done once."""
     base = tmp_path_factory.getbasetemp()
     return (base if worker_id == "master" else base.parent) / "compiled"
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Return a function that runs any command, in this process and in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return partial(run_prism, monkeypatch, capsys)
 
 
 @pytest.fixture

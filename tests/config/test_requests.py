@@ -11,7 +11,7 @@ from actors.cli.command import EXIT_CONFIG
 from prism.config import RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
 from tests.catalogue import catalogue
-from tests.command import run_prism
+from tests.command import Prism
 
 
 @catalogue(
@@ -103,13 +103,11 @@ def test_a_key_in_a_setting_is_one_line_without_the_key(setting: str, line: str)
     assert "aBcDeFg" not in str(caught.value)
 
 
-def test_a_run_with_a_key_in_its_configuration_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_with_a_key_in_its_configuration_leaves_no_file(prism: Prism, tmp_path: Path) -> None:
     written = tmp_path / "study.yaml"
     text = f"oracle:\n  backend: openai\nllm:\n  request:\n    extra_body:\n      auth:\n        api_key: {SECRET}\n"
     written.write_text(text)
-    ended = run_prism(monkeypatch, capsys, "run", str(written), "--out", str(tmp_path / "run"))
+    ended = prism("run", str(written), "--out", str(tmp_path / "run"))
     assert ended.code == EXIT_CONFIG
     assert f"{written}:7: llm.request.extra_body.auth.api_key: expected no secret" in ended.err
     assert SECRET not in ended.out + ended.err

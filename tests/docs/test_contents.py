@@ -24,7 +24,7 @@ from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
 from prism.statechart import FindingKind, read_chart
 from prism.statechart.chart_file import ChartKeys, RowKeys, StateKeys
-from tests.command import run_prism
+from tests.command import Prism
 from tests.docs.pages import blocks, read, section
 from tests.docs.refresh_tables import DOCUMENT, with_tables
 from tests.llm.support import DECISION_REASONS
@@ -110,17 +110,14 @@ def test_examples_of_files_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("heading", ["Attributes", "Shares from published tables", "Homophily"])
-def test_validate_prints_what_the_page_on_people_shows(
-    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_validate_prints_what_the_page_on_people_shows(heading: str, prism: Prism) -> None:
     page, names = blocks(PEOPLE, heading), iter(("age.csv", "region_leaning.csv"))
     for block in page:
         if block.info == "csv":
             Path("people.csv" if heading == "Attributes" else next(names)).write_text(block.text)
     text = [block.text for block in page if block.info == "yaml"][heading == "Attributes"]
     Path("study.yaml").write_text(text)
-    ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")
+    ended = prism("validate", "study.yaml")
     assert ended.code == 0
     assert next(block.text for block in page if block.info == "text") in ended.out
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from prism.scorecard import social
-from tests.command import run_prism
+from tests.command import Prism
 from tests.paths import ROOT
 from tests.plain import plain_text
 
@@ -37,15 +37,14 @@ def real_cascades() -> str:
 
 
 def test_the_script_and_the_command_have_the_same_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    prism: Prism, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(*arguments: str) -> str:
-        ended = run_prism(monkeypatch, capsys, *arguments)
+        ended = prism(*arguments)
         assert ended.code == 0
         return ended.out
 
     monkeypatch.setattr(social, "MONTH_RESAMPLES", 4)  # the script has no intervals
-    monkeypatch.chdir(tmp_path)
     Path("run.yaml").write_text(CONFIG)
     Path("real.csv").write_text(real_cascades())
     names = [f"run-{seed}" for seed in SEEDS]

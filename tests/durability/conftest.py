@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
 from tests.durability.sharded_runs import CONFIG, begun, ended
 from tests.plain import plain_text
@@ -26,18 +25,6 @@ LIVE = """
 oracle: {{backend: ollama, max_concurrency: 8}}
 llm: {{host: "{host}", systemone: "off", timeout_s: 120.0}}
 """
-
-
-@pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """Return the command line in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments)
-
-    return run
 
 
 @pytest.fixture(scope="session")

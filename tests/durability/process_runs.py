@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -15,28 +14,10 @@ from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL, read_header, read_ticks
 from actors.store.manifest import SUMMARY
 from actors.store.rounds import ROUNDS
-from tests.paths import ROOT
-from tests.patience import HANG_S
+from tests.command import begin, end
 
 CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
 """The fields of a summary that come from the clock, and from resumes."""
-
-
-def prism(*arguments: str) -> subprocess.Popen[str]:
-    """Return the command line in a process of its own, with this source."""
-    command = [sys.executable, "-m", "actors.cli", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def ends(process: subprocess.Popen[str], within_s: float = HANG_S) -> str:
-    """Return the output of a process that ended well.
-
-    Raises:
-        AssertionError: it ended in another way.
-    """
-    out, err = process.communicate(timeout=within_s)
-    assert process.returncode == 0, f"{process.args!r}: exit {process.returncode}: {err}"
-    return out
 
 
 def whole_ticks(run: Path) -> tuple[int, Damage | None]:
@@ -65,8 +46,8 @@ class KillableRun:
     def start(self) -> subprocess.Popen[str]:
         """Return a process that resumes the run, or begins it if it has no journal yet."""
         if (self.run / JOURNAL).exists():
-            return prism("resume", str(self.run), "--quiet")
-        return prism(*self._begin)
+            return begin("resume", str(self.run), "--quiet")
+        return begin(*self._begin)
 
     def run_and_kill(self, random: Random, longest_s: float) -> bool:
         """Run one process and kill it within this time; return False if it had ended well before."""
@@ -77,12 +58,12 @@ class KillableRun:
             process.kill()
             process.communicate()
             return True
-        ends(process)
+        end(process)
         return False
 
     def finish(self) -> None:
         """Run one process to its end."""
-        ends(self.start())
+        end(self.start())
 
 
 def outcome(run: Path) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from actors.store.manifest import read_summary
+from tests.command import begin
+from tests.patience import wait_until
 from tests.plain import plain_text
 
 STARTS_S = 240.0
@@ -22,10 +21,6 @@ run: {checkpoint_every_ticks: 24, activation: compiled, tick_s: 0.02}
 """)
 
 
-def command(*words: str | Path) -> list[str]:
-    return [sys.executable, "-m", "actors.cli", *map(str, words)]
-
-
 def events(run: Path, name: str) -> list[dict[str, Any]]:
     """Return the events with a name in a run's log."""
     log = run / "log.jsonl"
@@ -35,20 +30,14 @@ def events(run: Path, name: str) -> list[dict[str, Any]]:
 
 def wait_for(run: Path, name: str, process: subprocess.Popen[str], count: int = 1) -> list[dict[str, Any]]:
     """Return the events with a name, once there are so many."""
-    until = time.monotonic() + STARTS_S
-    while len(found := events(run, name)) < count:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until, f"no {name} in {run}"
-        time.sleep(0.02)
-    return found
+    wait_until(lambda: len(events(run, name)) >= count, process, STARTS_S)
+    return events(run, name)
 
 
 def begun(*words: str | Path, place: Path, cluster: str = "") -> subprocess.Popen[str]:
     """Begin a command in a directory, with the address of its cluster."""
-    environment = os.environ | {"PRISM_JIT": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ADDRESS": cluster}
-    return subprocess.Popen(
-        command(*words), cwd=place, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
-    )
+    environment = {"PRISM_JIT": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ADDRESS": cluster}
+    return begin(*words, cwd=place, env=environment, stderr=subprocess.STDOUT)
 
 
 def ended(process: subprocess.Popen[str]) -> None:

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from tests.actors.studies.experiments.cluster import HEAD, node, until
+from tests.actors.studies.experiments.cluster import HEAD, node
 from tests.durability.sharded_runs import STARTS_S, begun, events, wait_for
+from tests.patience import wait_until
 
 Node = subprocess.Popen[bytes]
 Found = dict[str, object]
@@ -67,7 +68,7 @@ def there_is_little_room() -> Found:
         process.send_signal(kind)
         said, took = end_of(process, code)
         seconds.append(took)
-        until(lambda: not shards_now(), GONE_S)
+        wait_until(lambda: not shards_now(), within_s=GONE_S)
         process, times = resumed_in(3), times + 1
         waiting = wait_for(RUN, "shards_awaited", process, times)[-1]
     _ = worker()

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -24,10 +20,9 @@ from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
 from tests.actors.social_runs import SMALL, with_oracle
-from tests.command import Prism, short_of_room
+from tests.command import Prism, begin, end, short_of_room
 from tests.durability.process_runs import whole_ticks
-from tests.paths import ROOT
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 from tests.plain import plain_text
 from tests.schedules import run_scheduled
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
@@ -67,16 +62,10 @@ def capped(prism: Prism, cap: str, whole: dict[str, Any], *more: str) -> int:
 
 def signalled(prism: Prism, kind: signal.Signals) -> int:
     """Send a signal to a run in another process, resume it, and return the exit code."""
-    command = [sys.executable, "-m", "actors.cli", "run", "c.yaml", "--out", "run", "-q", "--set", "run.tick_s=0.03"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        give_up = monotonic() + HANG_S
-        while not (Path("run", JOURNAL).exists() and whole_ticks(Path("run"))[0] >= 3):
-            assert process.poll() is None
-            assert monotonic() < give_up
-            sleep(0.02)
+    with begin("run", "c.yaml", "--out", "run", "-q", "--set", "run.tick_s=0.03", cwd=Path.cwd()) as process:
+        wait_until(lambda: Path("run", JOURNAL).exists() and whole_ticks(Path("run"))[0] >= 3, process)
         process.send_signal(kind)
-        assert process.wait(HANG_S) == 128 + kind
+        end(process, 128 + kind)
     return prism("resume", "run", "--quiet").code
 
 
@@ -161,3 +150,23 @@ def test_calls_and_answers_of_open_questions_are_left_to_the_run_that_asks_them_
 def test_fallbacks_of_open_questions_are_left_to_it_as_well() -> None:
     broken = ScriptedOracle(failing(ValueError("broken")))
     assert run_scheduled(1, partial(snapshots, 1, 64, broken)) > 10
+
+
+def test_a_resume_that_cannot_begin_because_its_model_is_not_there_changes_nothing(
+    prism: Prism, tmp_path: Path
+) -> None:
+    begun = tmp_path / "run"
+    (tmp_path / "c.yaml").write_text(PEOPLE)
+    assert prism("run", "c.yaml", "-q", "--out", "run", "--ticks", "30").code == 0
+    for name, before, after in (
+        ("config.yaml", "backend: choice", "backend: ollama"),
+        ("manifest.json", '"accepted": {}', '"accepted": {"oracle.backend": "ollama"}'),
+    ):
+        text = (begun / name).read_text()
+        assert before in text
+        (begun / name).write_text(text.replace(before, after))
+    (begun / "run.lock").unlink()
+    files = {path.name: path.read_bytes() for path in begun.iterdir()}
+    changes = ("--ticks", "34", "--set", "llm.host=http://127.0.0.1:9", "--accept-settings")
+    assert prism("resume", "run", *changes).code == 5
+    assert {name: (begun / name).read_bytes() for name in files} == files

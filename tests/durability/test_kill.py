@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from time import monotonic, sleep
+from time import monotonic
 
 import msgspec
 import pytest
@@ -16,12 +16,11 @@ from actors.store.journal import JOURNAL
 from actors.store.lock import LOCK
 from actors.store.manifest import CONFIG, MANIFEST
 from actors.store.oracle_log import ANSWERS
-from tests.command import Prism
+from tests.command import Prism, begin, end
 from tests.durability.conftest import TINY
 from tests.durability.live_oracle import LIVE, LiveWitness
-from tests.durability.process_runs import KillableRun, differences, ends
-from tests.durability.process_runs import prism as process
-from tests.patience import HANG_S
+from tests.durability.process_runs import KillableRun, differences
+from tests.patience import wait_until
 from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.tiers import Size
@@ -85,7 +84,7 @@ def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_
                 reseed()
                 assert witness.faults() == []
             assert witness.faults() == []
-            ends(process("replay", str(run), "--quiet"))
+            end(begin("replay", str(run), "--quiet"))
             shutil.rmtree(run)
 
 
@@ -146,12 +145,9 @@ def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, pris
 
 def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(tmp_path: Path, prism: Prism) -> None:
     (tmp_path / "slow.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0.1"))
-    first = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    first = begin("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
     try:
-        give_up = monotonic() + HANG_S
-        while not (tmp_path / "run" / JOURNAL).exists():
-            assert monotonic() < give_up
-            sleep(0.01)
+        wait_until((tmp_path / "run" / JOURNAL).exists)
         second = prism("resume", "run")
         assert second.code == 2
         assert second.err.startswith(f"prism: run: is in use by process {first.pid} on ")
@@ -170,16 +166,12 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
 @pytest.mark.slow
 def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text(TINY)
-    ends(process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))
-    stopped = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
-    give_up = monotonic() + HANG_S
-    while not list((tmp_path / "run").glob("checkpoint-*")):
-        assert monotonic() < give_up
-        sleep(0.005)
+    end(begin("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))
+    stopped = begin("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    wait_until(lambda: list((tmp_path / "run").glob("checkpoint-*")))
     stopped.send_signal(signal.SIGTERM)
-    stopped.communicate(timeout=HANG_S)
-    assert stopped.returncode == 143
-    ends(process("resume", str(tmp_path / "run"), "--quiet"))
+    end(stopped, 143)
+    end(begin("resume", str(tmp_path / "run"), "--quiet"))
     assert differences(tmp_path / "run", tmp_path / "whole") == []
 
 

@@ -44,31 +44,31 @@ def turn(economy: EconomyConfig, adviser: EmbeddedAdviser, state: GlobalState, o
     return after
 
 
-def test_high_inflation_asks_for_a_higher_rate_in_the_numbers_of_the_rule() -> None:
-    decision = EmbeddedAdviser(ALIKE, 1).propose("Arvendia", VOLCKER)
-    assert decision.action == "Raise the interest rate by 1.00 percentage points"
+SLUMP = GlobalState(interest_rate=0.3, inflation=-2.0, unemployment=12.0)
+PROPOSALS: dict[str, tuple[GlobalState, str, str]] = {
     # Taylor (1993): 2 + 10 + 0.5 x 8 + 0.5 x 0 = 16.
-    assert "2.00 + 10.00 + 0.50 x (8.00) + 0.50 x (0.00) = 16.00%" in decision.reasoning
-
-
-def test_unemployment_asks_for_a_lower_rate() -> None:
-    state = GlobalState(interest_rate=4.0, inflation=2.0, unemployment=6.9)
-    decision = EmbeddedAdviser(ALIKE, 1).propose("Borland", state)
+    "high inflation asks for a higher rate": (
+        VOLCKER,
+        "Raise the interest rate by 1.00 percentage points",
+        "2.00 + 10.00 + 0.50 x (8.00) + 0.50 x (0.00) = 16.00%",
+    ),
     # The gap is -2 by Okun's law, which the rule answers with one point.
-    assert decision.action == "Lower the interest rate by 1.00 percentage points"
-    assert "an output gap of -2.00% by Okun's law" in decision.reasoning
+    "unemployment asks for a lower rate": (
+        GlobalState(interest_rate=4.0, inflation=2.0, unemployment=6.9),
+        "Lower the interest rate by 1.00 percentage points",
+        "an output gap of -2.00% by Okun's law",
+    ),
+    "a rate that is right is kept": (GlobalState(unemployment=5.9), "Keep the interest rate at 4.00%", ""),
+    "no nation proposes to go below the floor": (SLUMP, "Lower the interest rate by 0.25 percentage points", ""),
+    "nor from the floor": (replace(SLUMP, interest_rate=0.0), "Keep the interest rate at 0.00%", ""),
+}
 
 
-def test_a_rate_that_is_right_is_kept() -> None:
-    decision = EmbeddedAdviser(ALIKE, 1).propose("Arvendia", GlobalState(unemployment=5.9))
-    assert decision.action == "Keep the interest rate at 4.00%"
-
-
-def test_no_nation_proposes_to_go_below_the_floor() -> None:
-    slump = GlobalState(interest_rate=0.3, inflation=-2.0, unemployment=12.0)
-    assert EmbeddedAdviser(ALIKE, 1).propose("Arvendia", slump).action.endswith("by 0.25 percentage points")
-    at_floor = replace(slump, interest_rate=0.0)
-    assert EmbeddedAdviser(ALIKE, 1).propose("Arvendia", at_floor).action == "Keep the interest rate at 0.00%"
+@pytest.mark.parametrize(("state", "proposed", "because"), PROPOSALS.values(), ids=PROPOSALS)
+def test_a_proposal_follows_from_the_numbers_of_the_rule(state: GlobalState, proposed: str, because: str) -> None:
+    decision = EmbeddedAdviser(ALIKE, 1).propose("Borland", state)
+    assert decision.action == proposed
+    assert because in decision.reasoning
 
 
 def test_nations_differ_in_what_they_propose_and_the_seed_says_how() -> None:
@@ -125,21 +125,18 @@ def test_confidence_in_no_change_is_the_chance_that_one_step_would_do() -> None:
     assert decision.confidence == pytest.approx(0.6827, abs=1e-4)  # a normal deviate within one standard deviation
 
 
-@catalogue("text", ["Deploy military forces", "Sing", "Build a monument to the founders"])
-def test_what_is_no_economic_policy_is_rejected(text: str) -> None:
-    result = validated(action(text))
-    assert not result.is_valid
-    assert result.action_evaluated == text
-
-
 @catalogue(
-    "text", ["Lower interest rates by 0.5%", "Increase military spending", "Impose tariffs on steel", "Cut taxes"]
+    ("text", "is_valid"),
+    [
+        *((text, False) for text in ("Deploy military forces", "Sing", "Build a monument to the founders")),
+        *((text, True) for text in ("Lower interest rates by 0.5%", "Increase military spending", "Cut taxes")),
+        ("Impose tariffs on steel", True),
+    ],
 )
-def test_what_is_economic_in_part_is_accepted(text: str) -> None:
-    assert validated(action(text)).is_valid
-
-
-def test_confidence_in_a_verdict_is_laplaces_rule_of_succession() -> None:
+def test_what_is_economic_in_part_is_accepted_and_all_else_rejected(text: str, is_valid: bool) -> None:
+    result = validated(action(text))
+    assert (result.is_valid, result.action_evaluated) == (is_valid, text)
+    # Laplace's rule of succession
     assert validated(action("Cut taxes")).confidence == pytest.approx(2 / 3)
     assert validated(action("Deploy military forces")).confidence == pytest.approx(4 / 5)
 

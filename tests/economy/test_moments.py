@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import pytest
 
@@ -26,78 +27,71 @@ def columns_with(**given: list[float]) -> dict[str, list[float]]:
     return {**still, **given}
 
 
-def test_an_exact_law_of_okun_has_a_correlation_of_minus_1_and_its_slope() -> None:
-    growth = [1.0, 3.0, 5.0, -2.0, 0.0, 4.0, 2.0, 6.0, 1.0, -1.0, 3.0, 2.0]
-    unemployment = [5.0]
-    for each in growth[1:]:
-        unemployment.append(unemployment[-1] - 0.1 * (each - 3.0))
-    found = moments(columns_with(gdp_growth=growth, unemployment=unemployment))
-    assert found["okun_correlation"] == pytest.approx(-1.0)
-    assert found["okun_slope"] == pytest.approx(-0.1)
-
-
-def test_moves_of_a_point_are_big_and_a_quarter_of_a_point_is_a_rate_of_zero() -> None:
-    found = moments(columns_with(interest_rate=RATES))
+GROWTH = [1.0, 3.0, 5.0, -2.0, 0.0, 4.0, 2.0, 6.0, 1.0, -1.0, 3.0, 2.0]
+BY_OKUN = [*accumulate(GROWTH[1:], lambda before, growth: before - 0.1 * (growth - 3.0), initial=5.0)]
+# Eleven quarters of 0 and one of 12: mean 1, variance 11, so powers of -1 and 11 over powers of the root of 11.
+TAIL = [0.0] * 11 + [12.0]
+INFLATION = [1.0, 5.0, 2.0, 8.0, 3.0, 3.0, 9.0, 1.0, 4.0, 6.0, 2.0, 7.0]
+OF_RATE: dict[str, tuple[list[float], dict[str, float]]] = {
     # The moves are 0, 1, 0, -1.5, 0, 0.75, 0, 1, -0.25, -4.75, -0.25: four of eleven are big.
-    assert found["big_move_share"] == pytest.approx(4 / 11)
-    assert found["zero_rate_share"] == pytest.approx(2 / 12)
-    tenths = [0.1 * step for step in range(12)]
-    assert moments(columns_with(interest_rate=[10.0 * each for each in tenths]))["big_move_share"] == 1.0
+    "moves of a point are big and a quarter of a point is zero": (
+        RATES,
+        {"big_move_share": 4 / 11, "zero_rate_share": 2 / 12},
+    ),
+    "tenths of a point add up to big moves": ([10.0 * 0.1 * step for step in range(12)], {"big_move_share": 1.0}),
+    "a rate that goes on as it went has correlated changes": (
+        [4.0, *[4.0 + 0.1 * step**2 for step in range(1, 12)]],
+        {"rate_change_autocorrelation": 1.0},
+    ),
+    "one that turns back has not": ([4.0 + step % 2 for step in range(12)], {"rate_change_autocorrelation": -1.0}),
+}
 
 
-def test_the_autocorrelation_is_that_of_the_definition() -> None:
+@pytest.mark.parametrize(("rates", "expected"), OF_RATE.values(), ids=OF_RATE)
+def test_moments_of_a_rate(rates: list[float], expected: dict[str, float]) -> None:
+    found = moments(columns_with(interest_rate=rates))
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_moments_are_those_of_their_definitions() -> None:
+    found = moments(columns_with(gdp_growth=GROWTH, unemployment=BY_OKUN))
+    assert [found["okun_correlation"], found["okun_slope"]] == pytest.approx([-1.0, -0.1])
+    found = moments(columns_with(gdp_growth=TAIL, unemployment=TAIL))
+    assert found["gdp_growth_kurtosis"] == pytest.approx((11 * 1 + 11**4) / 12 / 11**2 - 3.0)
+    assert found["unemployment_skew"] == pytest.approx((11 * -1 + 11**3) / 12 / 11**1.5)
     assert autocorrelation([1.0, -1.0] * 6) == pytest.approx(-1.0)
     assert autocorrelation([1.0, 2.0, 4.0, 8.0, 16.0]) == pytest.approx(1.0)
     # Pairs (0, 1), (1, 0), (0, 2): means 1/3 and 1; covariance -1/3, variances 2/3 and 2, by the sums of products.
     assert autocorrelation([0.0, 1.0, 0.0, 2.0]) == pytest.approx(-1.0 / math.sqrt(2.0 / 3.0 * 2.0))
-
-
-def test_tails_and_skewness_are_those_of_the_definition() -> None:
-    # Eleven quarters of 0 and one of 12: mean 1, variance 11, so powers of -1 and 11 over powers of the root of 11.
-    column = [0.0] * 11 + [12.0]
-    found = moments(columns_with(gdp_growth=column, unemployment=column))
-    assert found["gdp_growth_kurtosis"] == pytest.approx((11 * 1 + 11**4) / 12 / 11**2 - 3.0)
-    assert found["unemployment_skew"] == pytest.approx((11 * -1 + 11**3) / 12 / 11**1.5)
-
-
-def test_a_rate_that_goes_on_as_it_went_has_correlated_changes_and_one_that_turns_back_has_not() -> None:
-    steady = [4.0, *[4.0 + 0.1 * step**2 for step in range(1, 12)]]
-    turning = [4.0 + step % 2 for step in range(12)]
-    assert moments(columns_with(interest_rate=steady))["rate_change_autocorrelation"] == pytest.approx(1.0)
-    assert moments(columns_with(interest_rate=turning))["rate_change_autocorrelation"] == pytest.approx(-1.0)
-
-
-def test_runs_that_start_in_a_quarter_stand_beside_the_quarters_after_it() -> None:
-    runs = [{name: [float(quarter) for quarter in range(length)] for name in COLUMNS} for length in (40, 44)]
-    found = equal_windows(runs, us_series(), Quarter.parse("1985q1"))
-    assert str(found.period) == "1985q2-1995q1"
-    assert found.real == real_columns(us_series(), found.period)
-    assert [run["inflation"] for run in found.runs] == [[float(quarter) for quarter in range(40)]] * 2
-
-
-def test_where_the_figures_end_before_the_runs_the_first_quarters_of_the_runs_count() -> None:
-    run = {name: [float(quarter) for quarter in range(40)] for name in COLUMNS}
-    found = equal_windows([run], us_series(), Quarter.parse("2004q3"))
-    assert str(found.period) == "2004q4-2009q3"
-    assert found.runs[0]["inflation"] == [float(quarter) for quarter in range(20)]
-
-
-@pytest.mark.parametrize("start", [None, Quarter.parse("2009q3")])
-def test_runs_that_start_nowhere_stand_beside_the_last_quarters_both_of_the_same_number(start: Quarter | None) -> None:
-    short, long = ({name: [float(quarter) for quarter in range(length)] for name in COLUMNS} for length in (20, 300))
-    assert str(equal_windows([short], us_series(), start).period) == "2004q4-2009q3"
-    found = equal_windows([long], us_series(), start)
-    assert str(found.period) == "1960q1-2009q3"
-    assert found.runs[0]["inflation"] == [float(quarter) for quarter in range(101, 300)]
-
-
-def test_inflation_that_the_rate_follows_is_correlated_with_the_rate_a_year_later() -> None:
-    inflation = [1.0, 5.0, 2.0, 8.0, 3.0, 3.0, 9.0, 1.0, 4.0, 6.0, 2.0, 7.0]
-    rate = [0.0, 9.0, 1.0, 3.0, *inflation[:-4]]
-    found = moments(columns_with(interest_rate=rate, inflation=inflation))
+    # Inflation that the rate follows is correlated with the rate a year later.
+    rate = [0.0, 9.0, 1.0, 3.0, *INFLATION[:-4]]
+    found = moments(columns_with(interest_rate=rate, inflation=INFLATION))
     assert found["rate_inflation_before_correlation"] == pytest.approx(1.0)
     assert abs(found["rate_inflation_correlation"]) < 0.9
     assert abs(found["rate_inflation_after_correlation"]) < 0.9
+
+
+def counted(length: int) -> dict[str, list[float]]:
+    return {name: [float(quarter) for quarter in range(length)] for name in COLUMNS}
+
+
+@catalogue(
+    ("lengths", "start", "period", "first", "end"),
+    [
+        ((40, 44), "1985q1", "1985q2-1995q1", 0, 40),  # beside the quarters after the one in which they start
+        ((40,), "2004q3", "2004q4-2009q3", 0, 20),  # where the figures end before the runs, their first quarters count
+        *(((20,), start, "2004q4-2009q3", 0, 20) for start in (None, "2009q3")),  # else beside the last quarters
+        *(((300,), start, "1960q1-2009q3", 101, 300) for start in (None, "2009q3")),
+    ],
+)
+def test_runs_stand_beside_equally_many_real_quarters(
+    lengths: tuple[int, ...], start: str | None, period: str, first: int, end: int
+) -> None:
+    runs = [counted(length) for length in lengths]
+    found = equal_windows(runs, us_series(), None if start is None else Quarter.parse(start))
+    assert str(found.period) == period
+    assert found.real == real_columns(us_series(), found.period)
+    assert [run["inflation"] for run in found.runs] == [counted(end)["inflation"][first:]] * len(lengths)
 
 
 @catalogue(

@@ -13,7 +13,7 @@ import pytest
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.catalogue import catalogue
-from tests.llm.support import asking, canned, config_for
+from tests.llm.support import asking, canned, config_for, failure, unavailable
 from tests.standin import ApiError, Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
 from tests.wire.support import config, run
 
@@ -45,12 +45,8 @@ WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
 async def test_an_error_with_status_200_counts_under_the_status_that_it_names(
     body: dict[str, Any], reason: str, status: int | None
 ) -> None:
-    async with canned(200, body) as seen:
-        llm = LLMConfig(host=seen[0].decode())
-        async with aclosing(OpenAICompatClient(llm, {})) as model:
-            with pytest.raises(LLMFailureException) as caught:
-                await model.complete(asking())
-    assert (caught.value.reason, caught.value.status_code) == (reason, status)
+    failed, _, _ = await failure(200, body)
+    assert (failed.reason, failed.status_code) == (reason, status)
 
 
 async def test_an_answer_beside_an_empty_error_is_an_answer() -> None:
@@ -99,12 +95,9 @@ async def test_a_404_for_a_schema_is_a_refusal_of_the_schema(said: str) -> None:
 
 
 async def test_a_wrong_path_is_one_line() -> None:
-    async with (
-        canned(404, {"detail": "Not Found"}) as seen,
-        aclosing(OpenAICompatClient(LLMConfig(host=seen[0].decode()), {})) as model,
-    ):
-        with pytest.raises(OracleUnavailableError, match="has no chat at /v1/chat/completions: "):
-            await model.check()
+    async with canned(404, {"detail": "Not Found"}) as seen:
+        said = await unavailable(OpenAICompatClient(LLMConfig(host=seen[0].decode()), {}))
+    assert "has no chat at /v1/chat/completions: " in said
 
 
 KEY = "a-key-of-a-router"

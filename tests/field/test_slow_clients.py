@@ -8,7 +8,6 @@ import resource
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from actors.core.events import RunEnded
 from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint
 from prism.config import load_config
 from tests.pages.view_server import PRISM
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 from tests.tiers import Size
 
 BEGINNINGS = (
@@ -67,9 +66,7 @@ def test_the_local_page_is_there_beside_a_crowd_and_ends_at_once(tmp_path: Path,
         assert found is not None
         port = int(found[1])
         begin(port, size(1_000, everyday=200), stack)
-        until = time.monotonic() + HANG_S
-        while ask(port)[0] == 503 and time.monotonic() < until:  # some of the crowd have sent a whole head
-            continue
+        wait_until(lambda: ask(port)[0] != 503)  # some of the crowd have sent a whole head
         assert ask(port)[0] == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(HANG_S) == -signal.SIGTERM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from prism.llm import (
     ChoiceRequest,
     LanguageModel,
     LLMConfig,
+    LLMFailureException,
     Message,
     OllamaChatClient,
     OpenAICompatClient,
@@ -154,3 +155,15 @@ class Person:
 
 async def no_sleep(_seconds: float) -> None:
     """Return at once."""
+
+
+async def failure(
+    status: int, body: object, *, backend: str = "openai", environment: Mapping[str, str] | None = None, **fields: Any
+) -> tuple[LLMFailureException, LanguageModel, list[bytes]]:
+    """Return the failure of a question to a server that gives every request this response, the model, and `canned`."""
+    async with canned(status, body) as seen:
+        llm = LLMConfig(host=seen[0].decode(), **{"timeout_s": HANG_S, **fields})
+        async with aclosing(BACKENDS[backend](llm, environment or {})) as model:
+            with pytest.raises(LLMFailureException) as caught:
+                await model.complete(asking())
+    return caught.value, model, seen

@@ -6,8 +6,7 @@ import json
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from playwright.sync_api import Page
 
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
 from tests.pages.view_server import PRISM, serving
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 
 __all__ = ["browser", "chromium"]
 
@@ -182,7 +181,7 @@ def working(browser: Browser, place: Path) -> Iterator[tuple[subprocess.Popen[st
             assert found is not None
             visit = browser.open(f"{found[0]}/#simulation.rounds=9000")
             visit.wait_until("document.querySelector('#controls li') !== null")
-            awaited(lambda: len(children(process.pid)) > SERVERS)
+            wait_until(lambda: len(children(process.pid)) > SERVERS)
             yield process, visit
         finally:
             process.terminate()
@@ -194,17 +193,10 @@ def test_the_end_of_the_command_ends_its_processes(browser: Browser, place: Path
         below = children(process.pid)
         process.send_signal(end)
         process.wait(HANG_S)
-    awaited(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in below))
-
-
-def awaited(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + HANG_S
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in below))
 
 
 def test_closing_the_page_ends_its_processes(browser: Browser, place: Path) -> None:
     with working(browser, place) as (process, visit):
         visit.page.goto("about:blank")
-        awaited(lambda: len(children(process.pid)) == SERVERS)
+        wait_until(lambda: len(children(process.pid)) == SERVERS)

@@ -117,10 +117,10 @@ def shown(run: Run, name: str = "sees_post") -> list[Shown]:
     ]
 
 
-def assert_goes_on(made: Callable[[], Simulation], every: int) -> None:
-    """Check that a simulation ends with the same digest from any of its checkpoints."""
+def assert_goes_on(made: Callable[[], Simulation], every: int) -> Simulation:
+    """Check that a simulation ends the same from any of its checkpoints, and return it."""
 
-    async def digests() -> list[str]:
+    async def ends() -> tuple[Simulation, list[Any]]:
         whole, kept = made(), list[Any]()
 
         async def take() -> None:
@@ -128,15 +128,21 @@ def assert_goes_on(made: Callable[[], Simulation], every: int) -> None:
                 kept.append(await whole.checkpoint())
 
         await whole.run(between=take)
-        found = [whole.engine.digest.hexdigest()]
+        found = [outcome_of(whole)]
         for state, pieces in kept:
             rest, columns = made(), Columns(pieces)
             rest.restore(state, columns)
             assert columns.unread == []
             await rest.run()
-            found.append(rest.engine.digest.hexdigest())
-        return found
+            found.append(outcome_of(rest))
+        return whole, found
 
-    found = run_scheduled(0, digests)
+    whole, found = run_scheduled(0, ends)
     assert len(found) > 2
-    assert len({*found}) == 1
+    assert [each for each in found if each != found[0]] == []
+    return whole
+
+
+def outcome_of(simulation: Simulation) -> tuple[Any, ...]:
+    engine = simulation.engine
+    return engine.digest.hexdigest(), engine.interventions(), engine.reactions.state()

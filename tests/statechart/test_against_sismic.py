@@ -240,18 +240,19 @@ states:
     initial: b
     on_entry: in_a
     states:
-      b: {on_entry: in_b, on_exit: out_b, transitions: [{trigger: go, target: c, when: ROW}, {trigger: go, target: b}]}
+      b:
+        on_entry: in_b
+        on_exit: out_b
+        transitions: [{trigger: go, target: c, when: agent.mood > 3}, {trigger: go, target: b}]
   c: {on_entry: in_c}
 """
 
 
-def two(when: str) -> ChartDefinition:
-    return read_chart(TWO.replace("ROW", when), "chart.yaml")
+DEFINED = read_chart(TWO, "chart.yaml")
 
 
 def test_a_row_without_a_guard_is_an_else_where_sismic_has_a_conflict() -> None:
-    definition = two("agent.mood > 3")
-    behaviour, peer = flat(definition), Peer(definition, has_else=False)
+    behaviour, peer = flat(DEFINED), Peer(DEFINED, has_else=False)
     peer.begin()
     walker = Walker(behaviour)
     walker.mood = 9
@@ -261,14 +262,12 @@ def test_a_row_without_a_guard_is_an_else_where_sismic_has_a_conflict() -> None:
 
 
 def test_an_agent_begins_in_its_initial_state_where_sismic_enters_it() -> None:
-    definition = two("agent.mood > 3")
-    assert Walker(flat(definition)).log == []
-    assert Peer(definition).begin() == ["in_a", "in_b"]
+    assert Walker(flat(DEFINED)).log == []
+    assert Peer(DEFINED).begin() == ["in_a", "in_b"]
 
 
 def test_a_guard_that_raises_does_not_hold_where_sismic_stops() -> None:
-    definition = two("agent.mood > 3")
-    behaviour, peer = flat(definition), Peer(definition)
+    behaviour, peer = flat(DEFINED), Peer(DEFINED)
     peer.begin()
     walker = Walker(behaviour)
     del walker.mood, peer.agent.mood
@@ -279,8 +278,7 @@ def test_a_guard_that_raises_does_not_hold_where_sismic_stops() -> None:
 
 
 def test_an_action_that_raises_leaves_the_agent_in_its_state_where_sismic_has_left_it() -> None:
-    definition = two("agent.mood > 3")
-    behaviour, peer = flat(definition), Peer(definition, log=Refusing())
+    behaviour, peer = flat(DEFINED), Peer(DEFINED, log=Refusing())
     peer.begin()
     walker = Walker(behaviour)
     walker.mood, walker.log = 9, Refusing()

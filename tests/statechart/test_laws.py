@@ -86,51 +86,33 @@ def situations(draw: st.DrawFn, *, askable: bool = True) -> Situation:
 
 
 @given(situations())
-def test_fire_does_what_the_first_candidate_says(situation: Situation) -> None:
+def test_candidates_are_rows_of_this_state_and_trigger_in_their_order_and_fire_takes_the_first(
+    situation: Situation,
+) -> None:
     chart, state, trigger = situation
     agent = Person(state)
     candidates = chart.candidates(agent, trigger)
+    rows = [row for row in chart.transitions if (row.source, row.trigger) == (state, trigger)]
+    places = [next(place for place, row in enumerate(rows) if row is found) for found in candidates]
+    assert places == sorted(set(places))
     expected = candidates[0].target if candidates else None
     assert chart.fire(agent, trigger) == expected
     assert agent.state == (state if expected is None else expected)
 
 
 @given(situations())
-def test_candidates_are_rows_of_this_state_and_trigger_in_their_order(
-    situation: Situation,
-) -> None:
+def test_what_is_selected_without_a_choice_is_the_first_candidate_or_none(situation: Situation) -> None:
     chart, state, trigger = situation
-    rows = [row for row in chart.transitions if (row.source, row.trigger) == (state, trigger)]
-    places = [
-        next(place for place, row in enumerate(rows) if row is found)
-        for found in chart.candidates(Person(state), trigger)
-    ]
-    assert places == sorted(set(places))
-
-
-@given(situations())
-def test_select_finds_nothing_exactly_when_there_is_no_candidate(
-    situation: Situation,
-) -> None:
-    chart, state, trigger = situation
-    assert (chart.select(Person(state), trigger) is None) == (chart.candidates(Person(state), trigger) == ())
-
-
-@given(situations())
-def test_a_row_selected_without_a_choice_is_the_first_candidate(
-    situation: Situation,
-) -> None:
-    chart, state, trigger = situation
-    selected = chart.select(Person(state), trigger)
+    selected, candidates = chart.select(Person(state), trigger), chart.candidates(Person(state), trigger)
+    assert (selected is None) == (candidates == ())
     if isinstance(selected, Transition):
-        assert selected is chart.candidates(Person(state), trigger)[0]
+        assert selected is candidates[0]
         assert selected.target is not None
 
 
 @given(situations())
-def test_every_option_is_a_candidate_or_what_one_without_a_target_allows(
-    situation: Situation,
-) -> None:
+def test_the_first_option_is_what_fire_would_do_or_the_most_passive(situation: Situation) -> None:
+    """Every option is a candidate, or what one without a target allows."""
     chart, state, trigger = situation
     selected = chart.select(Person(state), trigger)
     if not isinstance(selected, Choice):
@@ -144,17 +126,8 @@ def test_every_option_is_a_candidate_or_what_one_without_a_target_allows(
     assert None not in [option.target for option in selected.options]
     assert len(set(selected.targets)) == len(selected.options) > 0
     assert (selected.source, selected.trigger) == (state, trigger)
-
-
-@given(situations())
-def test_the_first_option_is_what_fire_would_do_or_the_most_passive(
-    situation: Situation,
-) -> None:
-    chart, state, trigger = situation
-    selected = chart.select(Person(state), trigger)
-    if isinstance(selected, Choice):
-        fired = chart.fire(Person(state), trigger)
-        assert selected.targets[0] == (most_passive(selected.targets) if fired is None else fired)
+    fired = chart.fire(Person(state), trigger)
+    assert selected.targets[0] == (most_passive(selected.targets) if fired is None else fired)
 
 
 @given(situations(askable=False))

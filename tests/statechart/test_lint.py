@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,14 @@ def chart_of(*rows: Row, states: tuple[Light, ...] = (RED, GREEN)) -> Statechart
     return Statechart(states, rows, RED)
 
 
+def outer(source: Light, target: Light, when: str = "") -> Row:
+    return Transition("go", source, target, guard_of(parse(when, FIELDS)) if when else None, level=1)
+
+
+def any_guard(_agent: Any, _context: Any) -> bool:
+    return True
+
+
 BACK = row("back", GREEN, RED)
 
 
@@ -79,49 +88,83 @@ def test_a_chart_without_faults_has_no_findings() -> None:
     assert rendered([]) == ""
 
 
-def test_a_state_that_no_row_leads_to() -> None:
-    rows = (row("go", RED, GREEN), BACK, row("go", AMBER, RED))
-    assert found_in(*rows, states=(RED, GREEN, AMBER)) == ["amber: unreachable: no row leads from red to amber"]
+BELOW = row("go", RED, GREEN, "energy < 0.5")
+FAULTS: dict[str, tuple[tuple[Row, ...], tuple[Light, ...], list[Any]]] = {
+    "a state that no row leads to": (
+        (row("go", RED, GREEN), BACK, row("go", AMBER, RED)),
+        (RED, GREEN, AMBER),
+        ["amber: unreachable: no row leads from red to amber"],
+    ),
+    "a state behind a row that is never enabled": (
+        (row("go", RED, GREEN, "energy > 1"), row("stay", RED, RED), BACK),
+        (RED, GREEN),
+        [
+            "red: trap: no row leads from red to another state",
+            "red, go: shadowed: the guard of the row to green (where energy > 1) is true for no sample of values",
+            ...,
+            "green: unreachable: no row leads from red to green",
+        ],
+    ),
+    "a state that is never left": (
+        (row("go", RED, GREEN), BACK, row("break", RED, BROKEN), row("repair", BROKEN, BROKEN)),
+        (RED, GREEN, BROKEN),
+        ["broken: trap: no row leads from broken to another state"],
+    ),
+    "states that lead only to one another": (
+        (row("go", RED, GREEN), row("go", GREEN, AMBER), row("go", AMBER, GREEN)),
+        (RED, GREEN, AMBER),
+        ["green: trap: no row leads out of green, amber"],
+    ),
+    "a chart of one state is no trap": ((), (RED,), []),
+    "a row that the ones before it cover together": (
+        (
+            row("go", RED, GREEN, "energy < 0.5", oracle=False),
+            row("go", RED, GREEN, "energy > 0.4", oracle=False),
+            row("go", RED, RED, "0.1 < energy < 0.9", oracle=False, label="wait"),
+            BACK,
+        ),
+        (RED, GREEN),
+        ["red, go: shadowed: 'wait' never wins: wherever it is enabled, a row before it is"],
+    ),
+    "an else that is never enabled": (
+        (BELOW, row("go", RED, RED, "energy >= 0.5"), row("go", RED, RED), BACK),
+        (RED, GREEN),
+        ["red, go: shadowed: the row to red (the else) never wins: wherever it is enabled, a row before it is"],
+    ),
+    "an overlap is shown by values": (
+        (row("go", RED, GREEN, "steps <= 3", label="few"), row("go", RED, RED, "steps >= 3"), BACK),
+        (RED, GREEN),
+        ["red, go: overlap: 'few' and the row to red (where steps >= 3) are both enabled where steps = 3"],
+    ),
+    "nothing that depends on a guard that is another function": (
+        (Transition("go", RED, GREEN, any_guard), Transition("go", RED, RED, any_guard), BACK),
+        (RED, GREEN),
+        [],
+    ),
+    "nor beside one that is an expression": (
+        (Transition("go", RED, GREEN, any_guard), row("go", RED, RED, "energy > 0"), BACK),
+        (RED, GREEN),
+        [],
+    ),
+    "a row of an outer state holds back and does not overlap": (
+        (BELOW, outer(RED, RED, "energy < 0.4"), outer(RED, GREEN, "energy >= 0.5"), BACK),
+        (RED, GREEN),
+        [],
+    ),
+    "and is not shadowed": (
+        (BELOW, row("go", RED, RED, "energy >= 0.5"), outer(RED, RED), BACK),
+        (RED, GREEN),
+        [],
+    ),
+}
 
 
-def test_a_state_is_unreachable_behind_a_row_that_is_never_enabled() -> None:
-    found = found_in(row("go", RED, GREEN, "energy > 1"), row("stay", RED, RED), BACK)
-    assert found[0] == "red: trap: no row leads from red to another state"
-    assert (
-        "red, go: shadowed: the guard of the row to green (where energy > 1) is true for no sample of values" in found
-    )
-    assert found[-1] == "green: unreachable: no row leads from red to green"
-
-
-def test_a_state_that_is_never_left() -> None:
-    rows = (row("go", RED, GREEN), BACK, row("break", RED, BROKEN), row("repair", BROKEN, BROKEN))
-    assert found_in(*rows, states=(RED, GREEN, BROKEN)) == ["broken: trap: no row leads from broken to another state"]
-
-
-def test_states_that_lead_only_to_one_another() -> None:
-    rows = (row("go", RED, GREEN), row("go", GREEN, AMBER), row("go", AMBER, GREEN))
-    assert found_in(*rows, states=(RED, GREEN, AMBER)) == ["green: trap: no row leads out of green, amber"]
-
-
-def test_a_chart_of_one_state_is_no_trap() -> None:
-    assert found_in(states=(RED,)) == []
-
-
-def test_a_row_that_the_ones_before_it_cover_together() -> None:
-    rows = (
-        row("go", RED, GREEN, "energy < 0.5", oracle=False),
-        row("go", RED, GREEN, "energy > 0.4", oracle=False),
-        row("go", RED, RED, "0.1 < energy < 0.9", oracle=False, label="wait"),
-        BACK,
-    )
-    assert found_in(*rows) == ["red, go: shadowed: 'wait' never wins: wherever it is enabled, a row before it is"]
-
-
-def test_an_else_that_is_never_enabled() -> None:
-    rows = (row("go", RED, GREEN, "energy < 0.5"), row("go", RED, RED, "energy >= 0.5"), row("go", RED, RED), BACK)
-    assert found_in(*rows) == [
-        "red, go: shadowed: the row to red (the else) never wins: wherever it is enabled, a row before it is"
-    ]
+@pytest.mark.parametrize(("rows", "states", "expected"), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told_in_a_line(rows: tuple[Row, ...], states: tuple[Light, ...], expected: list[Any]) -> None:
+    found = found_in(*rows, states=states)
+    if ... in expected:
+        found = [*found[:2], ..., found[-1]]
+    assert found == expected
 
 
 def test_a_gap_is_shown_by_values() -> None:
@@ -135,13 +178,6 @@ def test_a_gap_is_shown_by_values() -> None:
         witness={"energy": 0.501, "city": "rome"},
     )
     assert str(found) == 'red, go: gap: no row is enabled where energy = 0.501, city = "rome"'
-
-
-def test_an_overlap_is_shown_by_values() -> None:
-    rows = (row("go", RED, GREEN, "steps <= 3", label="few"), row("go", RED, RED, "steps >= 3"), BACK)
-    assert found_in(*rows) == [
-        "red, go: overlap: 'few' and the row to red (where steps >= 3) are both enabled where steps = 3"
-    ]
 
 
 @catalogue(
@@ -187,15 +223,6 @@ def test_a_delay_whose_trigger_does_nothing() -> None:
     assert found_in(row("go", RED, GREEN), BACK, delays={RED: "go", GREEN: "back"}) == []
 
 
-def test_nothing_is_said_that_depends_on_a_guard_that_is_another_function() -> None:
-    def any_guard(_agent: Any, _context: Any) -> bool:
-        return True
-
-    rows = (Transition("go", RED, GREEN, any_guard), Transition("go", RED, RED, any_guard), BACK)
-    assert found_in(*rows) == []
-    assert found_in(Transition("go", RED, GREEN, any_guard), row("go", RED, RED, "energy > 0"), BACK) == []
-
-
 def test_findings_are_in_the_order_of_states_triggers_and_kinds() -> None:
     rows = (
         row("go", RED, GREEN, "energy < 0.5"),
@@ -218,16 +245,6 @@ def test_the_shipped_chart_has_no_faults_but_rows_that_wait() -> None:
     found = lint(SOCIAL_CHART, assume=SOCIAL_BEHAVIOUR.assumed, delays=delays)
     assert {each.kind for each in found} == {FindingKind.GAP}
     assert {each.trigger for each in found} == {"timeout", "compose_done"}
-
-
-def outer(source: Light, target: Light, when: str = "") -> Row:
-    return Transition("go", source, target, guard_of(parse(when, FIELDS)) if when else None, level=1)
-
-
-def test_a_row_of_an_outer_state_holds_back_and_neither_overlaps_nor_is_shadowed() -> None:
-    inner = row("go", RED, GREEN, "energy < 0.5")
-    assert found_in(inner, outer(RED, RED, "energy < 0.4"), outer(RED, GREEN, "energy >= 0.5"), BACK) == []
-    assert found_in(inner, row("go", RED, RED, "energy >= 0.5"), outer(RED, RED), BACK) == []
 
 
 def test_rows_of_one_outer_state_overlap_only_where_no_inner_row_is_enabled() -> None:

@@ -122,9 +122,9 @@ def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
     assert parse_oracle_response(json.dumps({"next_state": named, "why": "because"}), OPTIONS) is COMPOSING
 
 
-@catalogue(
-    "part",
-    [
+def test_the_prompt_has_every_line_of_the_contracts_template() -> None:
+    lines = prompt_for({"post": "hello"}).splitlines()
+    for part in (
         "You are Ada Novak, a social media user.",
         "Your interests: night trains, tea",
         "Your personality: curious and warm",
@@ -134,10 +134,8 @@ def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
         *(f"- {option.value}: {STATE_DESCRIPTIONS[option]}" for option in OPTIONS),
         "Respond with JSON only:",
         '{"next_state": "<state_value>"}',
-    ],
-)
-def test_the_prompt_has_every_line_of_the_contracts_template(part: str) -> None:
-    assert part in prompt_for({"post": "hello"}).splitlines()
+    ):
+        assert part in lines
 
 
 def test_what_never_changes_comes_first_then_the_person_then_the_event() -> None:

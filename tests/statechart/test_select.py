@@ -8,7 +8,6 @@ import pytest
 
 from prism.expressions import Field, compiled, parse
 from prism.statechart import NEEDS_ORACLE, AgentState, Choice, Statechart, Transition
-from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -31,57 +30,65 @@ def choice(chart: Statechart[AgentState]) -> Choice[AgentState]:
     return selected
 
 
-def test_several_enabled_rows_are_a_choice_led_by_what_fire_would_do() -> None:
-    rows = decides(COMPOSING, YES), decides(SCROLLING, YES)
-    selected = choice(chart_of(*rows))
-    assert (selected.trigger, selected.source, selected.options) == ("decides", EVALUATING, rows)
-    assert chart_of(*rows).fire(Person(), "decides") is selected.targets[0]
+Rows = tuple[Transition[AgentState], ...]
+TORN = Transition(trigger="decides", source=EVALUATING, target=None, guard=lambda a, p: "needs_oracle", label="torn")
+REFUSES = decides(RESTING, YES, oracle=False)
+CHOICES: dict[str, tuple[Rows, tuple[AgentState, ...]]] = {
+    "several enabled rows are led by what fire would do": (
+        (decides(COMPOSING, YES), decides(SCROLLING, YES)),
+        (COMPOSING, SCROLLING),
+    ),
+    "several rows to one target are one option": (
+        (decides(COMPOSING, YES), decides(COMPOSING, YES, label="again")),
+        (COMPOSING,),
+    ),
+    "a lone marked row is one option": ((decides(SCROLLING, NO), decides(COMPOSING, None, oracle=True)), (COMPOSING,)),
+    "and with a guard": ((decides(SCROLLING, NO), decides(COMPOSING, YES, oracle=True)), (COMPOSING,)),
+    "a guard can ask for the oracle": ((decides(COMPOSING, says("needs_oracle")), decides(SCROLLING)), (COMPOSING,)),
+    "the plan's own row offers every valid target, led by the most passive": (
+        (decides(COMPOSING, NO), decides(LIKE, NO), decides(SCROLLING, NO), TORN),
+        (SCROLLING, COMPOSING, LIKE),
+    ),
+    "an else without a target leaves it to the oracle": (
+        (decides(COMPOSING, NO), decides(SCROLLING, NO), decides(None)),
+        (SCROLLING, COMPOSING),
+    ),
+    "an enabled row before one without a target stays first": (
+        (decides(COMPOSING, YES), decides(SCROLLING, NO), decides(None, YES)),
+        (COMPOSING, SCROLLING),
+    ),
+    "a row that refuses the oracle is no option behind others": (
+        (decides(COMPOSING, YES), decides(SCROLLING, YES), REFUSES),
+        (COMPOSING, SCROLLING),
+    ),
+    "but is one where it would win": (
+        (REFUSES, decides(COMPOSING, YES), decides(SCROLLING, YES)),
+        (RESTING, COMPOSING, SCROLLING),
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "targets"), CHOICES.values(), ids=CHOICES)
+def test_what_is_a_choice_and_of_what(rows: Rows, targets: tuple[AgentState, ...]) -> None:
+    chart = chart_of(*rows)
+    selected = choice(chart)
+    assert (selected.trigger, selected.source, selected.targets) == ("decides", EVALUATING, targets)
+    if all(row.target for row in rows):
+        first = [next(row for row in rows if row.target is target and row.guard is not NO) for target in targets]
+        assert selected.options == tuple(first)
+        assert chart.fire(Person(), "decides") is targets[0]
 
 
 def test_an_enabled_guarded_row_and_an_else_are_no_choice() -> None:
-    row = decides(COMPOSING, YES)
-    assert chart_of(row, decides(SCROLLING)).select(Person(), "decides") is row
-
-
-def test_several_rows_to_one_target_are_a_choice_of_one_option() -> None:
-    rows = decides(COMPOSING, YES), decides(COMPOSING, YES, label="again")
-    assert choice(chart_of(*rows)).options == rows[:1]
-
-
-@catalogue("guard", [None, YES])
-def test_a_lone_marked_row_is_a_choice_of_one_option(guard: Any) -> None:
-    row = decides(COMPOSING, guard, oracle=True)
-    assert choice(chart_of(decides(SCROLLING, NO), row)).options == (row,)
-
-
-def test_a_guard_can_ask_for_the_oracle() -> None:
-    row = decides(COMPOSING, says("needs_oracle"))
-    assert choice(chart_of(row, decides(SCROLLING))).options == (row,)
-
-
-def test_any_other_true_result_only_enables_its_row() -> None:
-    row = decides(COMPOSING, says("yes"))
-    assert chart_of(row, decides(SCROLLING)).select(Person(), "decides") is row
-
-
-@catalogue("result", ["", 0, None, []])
-def test_an_empty_result_disables_its_row(result: object) -> None:
-    assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
-
-
-def test_the_plans_own_row_offers_every_valid_target_led_by_the_most_passive() -> None:
-    oracles = Transition(
-        trigger="decides", source=EVALUATING, target=None, guard=lambda a, p: "needs_oracle", label="torn"
-    )
-    chart = chart_of(decides(COMPOSING, NO), decides(LIKE, NO), decides(SCROLLING, NO), oracles)
-    assert choice(chart).targets == (SCROLLING, COMPOSING, LIKE)
-
-
-def test_an_else_without_a_target_leaves_it_to_the_oracle() -> None:
-    assert choice(chart_of(decides(COMPOSING, NO), decides(SCROLLING, NO), decides(None))).targets == (
-        SCROLLING,
-        COMPOSING,
-    )
+    """Nor are rows that refuse the oracle, and any true result but the marker only enables its row."""
+    first, second = decides(COMPOSING, YES), decides(SCROLLING, YES, oracle=False)
+    word, marked = decides(COMPOSING, says("yes")), decides(COMPOSING, says(NEEDS_ORACLE), oracle=False)
+    lone = ((first, decides(SCROLLING)), (word, decides(SCROLLING)), (first, second), (second, first), (marked,))
+    for rows in lone:
+        assert chart_of(*rows).select(Person(), "decides") is rows[0]
+    results: tuple[object, ...] = ("", 0, None, [])
+    for result in results:
+        assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
 
 
 def test_an_option_of_a_row_without_a_target_runs_that_rows_own_action() -> None:
@@ -100,24 +107,6 @@ def test_an_option_of_a_row_without_a_target_runs_that_rows_own_action() -> None
 def test_an_enabled_row_before_one_without_a_target_stays_first() -> None:
     rows = decides(COMPOSING, YES), decides(SCROLLING, NO), decides(None, YES)
     assert choice(chart_of(*rows)).targets == (COMPOSING, SCROLLING)
-
-
-def test_a_row_that_refuses_the_oracle_is_no_second_candidate_for_it() -> None:
-    first, second = decides(COMPOSING, YES), decides(SCROLLING, YES, oracle=False)
-    assert chart_of(first, second).select(Person(), "decides") is first
-    assert chart_of(second, first).select(Person(), "decides") is second
-
-
-def test_a_row_that_refuses_the_oracle_is_an_option_only_where_it_would_win() -> None:
-    refuses = decides(RESTING, YES, oracle=False)
-    others = decides(COMPOSING, YES), decides(SCROLLING, YES)
-    assert choice(chart_of(*others, refuses)).targets == (COMPOSING, SCROLLING)
-    assert choice(chart_of(refuses, *others)).targets == (RESTING, COMPOSING, SCROLLING)
-
-
-def test_a_row_that_refuses_the_oracle_overrides_its_own_guards_marker() -> None:
-    row = decides(COMPOSING, says(NEEDS_ORACLE), oracle=False)
-    assert chart_of(row).select(Person(), "decides") is row
 
 
 def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> None:

@@ -44,30 +44,22 @@ def test_an_agent_in_a_state_outside_the_chart_is_an_error_that_names_it() -> No
         chart.fire(SocialAgent(state=AgentState.RESTING), "timeout")
 
 
-def test_the_initial_state_must_be_one_of_the_states() -> None:
-    with pytest.raises(StatechartError) as caught:
-        Statechart({SCROLLING, IDLE}, [], RESTING)
-    assert str(caught.value) == (
-        "initial state <AgentState.RESTING: 'resting'> is not among the chart's states: idle, scrolling"
-    )
-
-
-def test_a_chart_without_states_says_so() -> None:
-    with pytest.raises(ValueError, match=r"is not among the chart's states: none$"):
-        Statechart(set[AgentState](), [], IDLE)
-
-
 @catalogue(
-    ("row", "problem"),
+    ("states", "row", "initial", "problem"),
     [
-        (Transition("t", RESTING, IDLE), "resting --t--> idle: <AgentState.RESTING: 'resting'>"),
-        (Transition("t", IDLE, RESTING), "idle --t--> resting: <AgentState.RESTING: 'resting'>"),
+        ({SCROLLING, IDLE}, None, RESTING, "initial state <AgentState.RESTING: 'resting'> is not among the chart's"),
+        ({IDLE, SCROLLING}, Transition("t", RESTING, IDLE), IDLE, "resting --t--> idle: <AgentState.RESTING: 'rest"),
+        ({IDLE, SCROLLING}, Transition("t", IDLE, RESTING), IDLE, "idle --t--> resting: <AgentState.RESTING: 'rest"),
+        (set(), None, IDLE, "initial state <AgentState.IDLE: 'idle'> is not among the chart's states: none"),
     ],
 )
-def test_the_ends_of_every_row_must_be_among_the_states(row: Transition[AgentState], problem: str) -> None:
+def test_the_initial_state_and_the_ends_of_every_row_must_be_among_the_states(
+    states: set[AgentState], row: Transition[AgentState] | None, initial: AgentState, problem: str
+) -> None:
     with pytest.raises(StatechartError) as caught:
-        Statechart({IDLE, SCROLLING}, [row], IDLE)
-    assert str(caught.value) == f"{problem} is not among the chart's states: idle, scrolling"
+        Statechart(states, [row] if row else [], initial)
+    assert str(caught.value).startswith(problem)
+    assert str(caught.value).endswith(f"is not among the chart's states: {', '.join(sorted(states)) or 'none'}")
 
 
 @catalogue("guard", [None, YES])
@@ -95,41 +87,27 @@ def test_a_row_for_the_oracle_needs_something_to_choose_from() -> None:
     )
 
 
-def test_the_valid_triggers_of_a_state_come_in_row_order() -> None:
-    chart = chart_of(decides(COMPOSING, YES), Transition("ignores", EVALUATING, SCROLLING), decides(SCROLLING))
-    assert chart.valid_triggers(EVALUATING) == ["decides", "ignores"]
-    assert chart.valid_triggers(IDLE) == []
-
-
-def test_the_valid_targets_ignore_guards_and_repeat_nothing() -> None:
-    chart = chart_of(decides(COMPOSING, NO), decides(SCROLLING, YES), decides(COMPOSING, YES), decides(None, NO))
+def test_the_valid_triggers_and_targets_of_a_state_come_in_row_order_whatever_guards_say() -> None:
+    again, ignores = decides(COMPOSING, YES), Transition("ignores", EVALUATING, SCROLLING)
+    chart = chart_of(decides(COMPOSING, NO), ignores, decides(SCROLLING, YES), again, decides(None, NO))
+    assert (chart.valid_triggers(EVALUATING), chart.valid_triggers(IDLE)) == (["decides", "ignores"], [])
     assert chart.valid_targets(EVALUATING, "decides") == [COMPOSING, SCROLLING]
-    assert chart.valid_targets(EVALUATING, "timeout") == []
-    assert chart.valid_targets(IDLE, "decides") == []
+    assert chart.valid_targets(EVALUATING, "timeout") == chart.valid_targets(IDLE, "decides") == []
+    alone = Statechart({IDLE}, [], IDLE)
+    assert alone.valid_triggers(RESTING) == alone.valid_targets(RESTING, "timeout") == []
 
 
-def test_a_state_outside_the_chart_has_no_triggers_and_no_targets() -> None:
-    chart = Statechart({IDLE}, [], IDLE)
-    assert chart.valid_triggers(RESTING) == []
-    assert chart.valid_targets(RESTING, "timeout") == []
-
-
-def test_guards_are_given_the_agent_and_the_context() -> None:
+def test_guards_are_given_the_agent_and_the_context_up_to_the_first_that_holds() -> None:
     seen: list[tuple[Any, Any]] = []
 
     def is_interesting(agent: Any, context: Any) -> bool:
         seen.append((agent, context))
         return True
 
-    agent = Person()
-    chart_of(decides(COMPOSING, is_interesting)).fire(agent, "decides", "post")
+    agent, chart = Person(), chart_of(decides(COMPOSING, is_interesting), decides(SCROLLING, breaks()))
+    chart.fire(agent, "decides", "post")
     assert seen == [(agent, "post")]
-
-
-def test_fire_evaluates_no_guard_after_the_first_that_holds() -> None:
-    chart = chart_of(decides(COMPOSING, YES), decides(SCROLLING, breaks()))
-    chart.fire(Person(), "decides")
-    assert chart.guard_errors == []
+    assert chart.guard_errors == [], "no guard after the first that holds is evaluated"
 
 
 @pytest.mark.parametrize("trigger", ["decides", "timeout", ""])
@@ -153,18 +131,14 @@ def test_fire_never_asks_and_leaves_the_oracles_rows_alone() -> None:
     assert agent.state is EVALUATING
 
 
-def test_commit_refuses_an_agent_that_has_left_the_source() -> None:
+def test_commit_refuses_an_agent_that_has_left_the_source_and_a_row_without_a_target() -> None:
     ran: list[Any] = []
     row = Transition("decides", EVALUATING, COMPOSING, action=lambda *pair: ran.append(pair))
     agent = Person(SCROLLING, tick=3)
     assert not chart_of(row).commit(agent, row, 5)
     assert (agent.state, agent.tick, ran) == (SCROLLING, 3, [])
-
-
-def test_commit_refuses_a_row_without_a_target() -> None:
-    row = decides(None, YES)
-    agent = Person()
-    assert not chart_of(row, decides(SCROLLING)).commit(agent, row, 5)
+    without_target, agent = decides(None, YES), Person()
+    assert not chart_of(without_target, decides(SCROLLING)).commit(agent, without_target, 5)
     assert agent.state is EVALUATING
 
 

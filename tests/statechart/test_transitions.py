@@ -40,35 +40,31 @@ IDLE, SCROLLING, EVALUATING, COMPOSING = (
 NOON = datetime(2026, 1, 30, 12, tzinfo=UTC)
 
 
-@catalogue("trigger", ["", "  ", "\n", None, 3])
-def test_a_trigger_must_be_a_text_that_is_not_empty(trigger: Any) -> None:
+MUST = "must be a state such as AgentState.IDLE, got"
+
+
+@catalogue(
+    ("fields", "problem"),
+    [
+        *(
+            ((each, IDLE, SCROLLING), f"a transition's trigger must be a non-empty string, got {each!r}")
+            for each in ("", "  ", "\n", None, 3)
+        ),
+        *(
+            (("t", each, SCROLLING), f"{each} --t--> scrolling: source {MUST} {each!r}")
+            for each in ("idle", None, 0, AgentState)
+        ),
+        *((("t", IDLE, each), f"idle --t--> {each}: target {MUST} {each!r}") for each in ("scrolling", 7, AgentState)),
+        (
+            ("t", IDLE, None, None, None, False),
+            "idle --t--> as the oracle decides: a row without a target needs the oracle, so oracle=False cannot hold",
+        ),
+    ],
+)
+def test_a_row_needs_a_trigger_a_source_and_a_target_or_the_oracle(fields: tuple[Any, ...], problem: str) -> None:
     with pytest.raises(StatechartError) as caught:
-        Transition(trigger, IDLE, SCROLLING)
-    assert str(caught.value) == f"a transition's trigger must be a non-empty string, got {trigger!r}"
-
-
-@catalogue("source", ["idle", None, 0, AgentState])
-def test_a_source_must_be_a_state(source: Any) -> None:
-    with pytest.raises(StatechartError) as caught:
-        Transition("t", source, SCROLLING)
-    assert str(caught.value) == (
-        f"{source} --t--> scrolling: source must be a state such as AgentState.IDLE, got {source!r}"
-    )
-
-
-@catalogue("target", ["scrolling", 7, AgentState])
-def test_a_target_must_be_a_state_or_none(target: Any) -> None:
-    with pytest.raises(StatechartError) as caught:
-        Transition("t", IDLE, target)
-    assert str(caught.value) == f"idle --t--> {target}: target must be a state such as AgentState.IDLE, got {target!r}"
-
-
-def test_a_row_without_a_target_cannot_refuse_the_oracle() -> None:
-    with pytest.raises(StatechartError) as caught:
-        Transition("t", IDLE, None, oracle=False)
-    assert str(caught.value) == (
-        "idle --t--> as the oracle decides: a row without a target needs the oracle, so oracle=False cannot hold"
-    )
+        Transition(*fields)
+    assert str(caught.value) == problem
 
 
 def test_a_row_goes_by_its_label_or_else_by_what_it_does() -> None:
@@ -117,14 +113,8 @@ def counts() -> Iterator[int]:
     yield 1
 
 
-def test_a_function_that_starts_work_is_told_from_one_that_does_it() -> None:
-    assert is_deferred(waits)
-    assert is_deferred(counts)
-    assert not is_deferred(len)
-    assert not is_deferred(dict)
-
-
-def test_work_that_is_left_is_closed() -> None:
+def test_a_function_that_starts_work_is_told_from_one_that_does_it_and_what_is_left_is_closed() -> None:
+    assert [is_deferred(each) for each in (waits, counts, len, dict)] == [True, True, False, False]
     coroutine, generator = waits(), counts()
     assert is_work_left(coroutine)
     assert is_work_left(generator)
@@ -132,38 +122,19 @@ def test_work_that_is_left_is_closed() -> None:
     assert list(generator) == []
 
 
-def test_there_are_the_eight_states_of_the_contract_in_its_order() -> None:
-    assert {state.name: state.value for state in AgentState} == {
-        "IDLE": "idle",
-        "SCROLLING": "scrolling",
-        "EVALUATING": "evaluating",
-        "COMPOSING": "composing",
-        "ENGAGING_LIKE": "engaging_like",
-        "ENGAGING_REPLY": "engaging_reply",
-        "ENGAGING_RESHARE": "engaging_reshare",
-        "RESTING": "resting",
+def test_the_eight_states_of_the_contract_are_described_to_the_oracle_as_it_says() -> None:
+    assert {state.name: (state.value, text) for state, text in STATE_DESCRIPTIONS.items()} == {
+        "IDLE": ("idle", "Stop browsing, wait for next round"),
+        "SCROLLING": ("scrolling", "Continue browsing without engaging"),
+        "EVALUATING": ("evaluating", "Look more closely at this post"),
+        "COMPOSING": ("composing", "Write a response or original content"),
+        "ENGAGING_LIKE": ("engaging_like", "Like this post"),
+        "ENGAGING_REPLY": ("engaging_reply", "Reply to this post"),
+        "ENGAGING_RESHARE": ("engaging_reshare", "Reshare this post"),
+        "RESTING": ("resting", "Take a break from activity"),
     }
-    assert list(AgentState) == [AgentState(value) for value in STATE_DESCRIPTIONS]
-
-
-def test_every_state_is_described_to_the_oracle_as_the_contract_says() -> None:
-    assert STATE_DESCRIPTIONS == {
-        AgentState.IDLE: "Stop browsing, wait for next round",
-        AgentState.SCROLLING: "Continue browsing without engaging",
-        AgentState.EVALUATING: "Look more closely at this post",
-        AgentState.COMPOSING: "Write a response or original content",
-        AgentState.ENGAGING_LIKE: "Like this post",
-        AgentState.ENGAGING_REPLY: "Reply to this post",
-        AgentState.ENGAGING_RESHARE: "Reshare this post",
-        AgentState.RESTING: "Take a break from activity",
-    }
-
-
-def test_scrolling_on_is_the_most_passive_of_all_states() -> None:
+    assert list(AgentState) == [*STATE_DESCRIPTIONS]
     assert most_passive(AgentState) is AgentState.SCROLLING
-
-
-def test_a_like_is_more_passive_than_words() -> None:
     assert most_passive([AgentState.COMPOSING, AgentState.ENGAGING_LIKE]) is AgentState.ENGAGING_LIKE
 
 
@@ -182,12 +153,9 @@ def test_a_distribution_agrees_with_the_counts_and_loses_nobody(states: list[Age
     assert all(distribution[state] == agents_in_state(state, crowd) for state in AgentState)
 
 
-def test_the_options_are_those_of_the_rows_for_the_oracle() -> None:
+def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_question() -> None:
     four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
     assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
-
-
-def test_one_option_alone_is_no_question_with_fixed_options() -> None:
     assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
 
 

@@ -1,13 +1,15 @@
-"""Whole runs against a server on a real socket, and checks that nothing is left open."""
+"""Whole runs against a server on a real socket: their settings, their end, and what they leave."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import msgspec
+import yaml
 
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
@@ -17,9 +19,9 @@ from prism.config import Config
 from tests.patience import HANG_S
 from tests.plain import plain
 
+Sections = dict[str, Any]
 AGENTS = 500
-
-PEOPLE: dict[str, dict[str, Any]] = plain(
+PEOPLE: Sections = plain(
     {
         "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 7},
         "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
@@ -27,26 +29,64 @@ PEOPLE: dict[str, dict[str, Any]] = plain(
     }
 )
 """Five hundred lively people, one post in a session: the last decision comes long before the round ends."""
+ECONOMY: Sections = {
+    "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
+    "llm": {"num_ctx": 4096},
+}
 
-FALLS_BACK = {"on_outage": "fallback", "max_attempts": 1}
+FALLS_BACK: Sections = {"on_outage": "fallback", "max_attempts": 1}
 """Settings of an oracle that asks nothing twice, and whose questions are fallbacks while the server is away."""
+CHAT: Sections = {"systemone": "off"}
+CHECKS = 2
+"""The calls that the check of a server makes, before anything of a domain is asked."""
 
 Hook = Callable[[Simulation], None]
 
 
-def settings(host: str, **sections: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def over(*sections: Sections) -> Sections:
+    """Return sections over each other."""
+    found: Sections = {}
+    for each in sections:
+        for name, values in each.items():
+            found[name] = {**found.get(name, {}), **values}
+    return found
+
+
+def asking(host: str) -> Sections:
+    """Return the sections that ask a server."""
+    return {"oracle": {"backend": "ollama"}, "llm": {"host": host, "timeout_s": HANG_S}}
+
+
+def settings(host: str, **sections: dict[str, Any]) -> Sections:
     """Return the sections of a run of `PEOPLE` that asks the server, with these settings over its own."""
-    own: dict[str, dict[str, Any]] = {
-        **PEOPLE,
-        "oracle": {"backend": "ollama", "max_concurrency": 16},
-        "llm": {"host": host, "timeout_s": HANG_S},
-    }
-    return {name: {**own.get(name, {}), **sections.get(name, {})} for name in own.keys() | sections.keys()}
+    return over(PEOPLE, asking(host), {"oracle": {"max_concurrency": 16}}, sections)
+
+
+def write(sections: Sections, name: str = "wire.yaml") -> str:
+    """Write a configuration into the working directory, and return its name."""
+    Path(name).write_text(yaml.safe_dump(sections, sort_keys=False))
+    return name
+
+
+def configure(host: str, **sections: dict[str, Any]) -> str:
+    """Write the configuration of `settings`, and return its name."""
+    return write(settings(host, **sections))
 
 
 def config(host: str, **sections: dict[str, Any]) -> Config:
     """Return the configuration of `settings`."""
     return msgspec.convert(settings(host, **sections), Config)
+
+
+def summary(run: str = "run") -> dict[str, Any]:
+    """Return the summary of a run in the working directory."""
+    found: dict[str, Any] = json.loads(Path(run, "summary.json").read_text())
+    return found
+
+
+def from_tape(run: str) -> tuple[str, ...]:
+    """Return the options of a run that is answered by the tape of another."""
+    return "--set", "oracle.tape=replay", "--set", f"oracle.tape_path={run}/tape.sqlite"
 
 
 def nothing(_: Simulation) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.command import Ended, Prism, run_prism
+from tests.command import Prism, begin, end, prism_alone
+from tests.patience import wait_until
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.hostile import CORPUS
-from tests.wire.interrupted import interrupted
-from tests.wire.support import settings
+from tests.wire.support import settings, write
 
 SECTIONS: dict[str, Any] = {
     "simulation": {"rounds": 2},
@@ -40,23 +40,29 @@ ASK = ("ask", "run", "--questions", "asked.yaml", "--agents", "0-5", "--set", "o
 CHECKS = 5
 """More calls than the check of the server at the start makes."""
 
-Command = Callable[..., Ended]
 
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
+@pytest.fixture(scope="module")
+def listening() -> Iterator[ModelServer]:
     with ModelServer() as listening:
         yield listening
 
 
+@pytest.fixture(scope="module")
+def unasked(listening: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that knows the server and has not asked it. Tests use copies of it."""
+    place = tmp_path_factory.mktemp("unasked")
+    name = write(settings(listening.url, **SECTIONS), str(place / "wire.yaml"))
+    assert prism_alone("run", name, "--quiet", "--out", str(place / "run")).code == 0
+    return place / "run"
+
+
 @pytest.fixture
-def command(
-    server: ModelServer, prism: Prism, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """Return a function that runs any command where a run is that knows the server and has not asked it."""
-    assert prism(server.url, **SECTIONS).code == 0
+def server(listening: ModelServer, unasked: Path, prism: Prism) -> ModelServer:
+    """The server as it is at first; the run and the questionnaire are in the working directory."""
+    listening.settings = ServerSettings()
+    shutil.copytree(unasked, "run")
     Path("asked.yaml").write_text(QUESTIONS)
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+    return listening
 
 
 def rows(out: str = "run-answers") -> list[dict[str, str]]:
@@ -69,13 +75,14 @@ def record(out: str = "run-answers") -> dict[str, Any]:
     return found
 
 
-def test_a_model_answers_once_and_the_tape_answers_without_a_server(command: Command, server: ModelServer) -> None:
+def test_a_model_answers_once_and_the_tape_answers_without_a_server(prism: Prism, server: ModelServer) -> None:
     before = {path.name: path.read_bytes() for path in Path("run").iterdir() if path.is_file()}
-    ended = command(*ASK)
+    calls = len(server.calls)
+    ended = prism(*ASK)
     assert ended.code == 0, ended.err
     assert {path.name: path.read_bytes() for path in Path("run").iterdir() if path.is_file()} == before
     # Who is in the same situation twice has the same prompt, whose answer is on the tape.
-    assert ASKED - 20 <= len(server.calls) < ASKED + CHECKS
+    assert ASKED - 20 <= len(server.calls) - calls < ASKED + CHECKS
     given = rows()
     assert len(given) == ASKED
     assert {row["source"] for row in given} == {"llm"}
@@ -83,37 +90,35 @@ def test_a_model_answers_once_and_the_tape_answers_without_a_server(command: Com
     assert {row["answer"] for row in given if row["question"] == "side"} == {"left", "right", "neither"}
     assert all(0 < len(row["answer"]) <= 281 for row in given if row["question"] == "why")
     table, calls = Path("run-answers/answers.csv").read_bytes(), len(server.calls)
-    assert command(*ASK).code == 0
+    assert prism(*ASK).code == 0
     assert len(server.calls) - calls < CHECKS
     server.stop()
-    assert command(*ASK, "--set", "oracle.tape=replay").code == 0
+    assert prism(*ASK, "--set", "oracle.tape=replay").code == 0
     assert Path("run-answers/answers.csv").read_bytes() == table
-    ended = command(*ASK, "--out", "other")
+    ended = prism(*ASK, "--out", "other")
+    server.start()
     assert (ended.code, ended.err.count("\n"), server.url in ended.err) == (5, 1, True)
     assert not Path("other").exists()
 
 
 @pytest.mark.slow
-def test_the_order_and_the_speed_of_calls_change_no_answer(command: Command, server: ModelServer) -> None:
-    assert command(*ASK).code == 0
+def test_the_order_and_the_speed_of_calls_change_no_answer(prism: Prism, server: ModelServer) -> None:
+    assert prism(*ASK).code == 0
     server.settings = ServerSettings(latency=Latency(mean_s=0.01, p99_s=0.1))
-    assert command(*ASK, "--set", "oracle.max_concurrency=1", "--out", "slow").code == 0
-    assert command(*ASK, "--set", "oracle.max_concurrency=9", "--out", "wide").code == 0
+    assert prism(*ASK, "--set", "oracle.max_concurrency=1", "--out", "slow").code == 0
+    assert prism(*ASK, "--set", "oracle.max_concurrency=9", "--out", "wide").code == 0
     assert rows("slow") == rows("wide") == rows()
 
 
-def test_a_prompt_has_the_person_of_that_moment_and_what_they_have_seen_as_data(
-    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    sections = {**SECTIONS, "population": {**SECTIONS["population"]}}
+def test_a_prompt_has_the_person_of_that_moment_and_what_they_have_seen_as_data(prism: Prism) -> None:
     motto, post = CORPUS[:2]
-    sections["population"]["attributes"] = {"motto": {"type": "text", "default": motto}}
+    people = {**SECTIONS["population"], "attributes": {"motto": {"type": "text", "default": motto}}}
     published = [{"round": 2, "publish": {"author": each, "text": post, "topics": ["politics"]}} for each in range(9)]
-    Path("wire.yaml").write_text(yaml.safe_dump({**settings(server.url, **sections), "interventions": published}))
-    assert run_prism(monkeypatch, capsys, "run", "wire.yaml", "--quiet", "--out", "run").code == 0
-    Path("asked.yaml").write_text("questions: [{id: a, text: Do you agree, options: [x, z]}]")
-    assert run_prism(monkeypatch, capsys, *ASK[:-4], "--set", "oracle.backend=ollama").code == 0
+    with ModelServer() as server:
+        sections = settings(server.url, **{**SECTIONS, "population": people})
+        assert prism("run", write({**sections, "interventions": published}), "--quiet", "--out", "run").code == 0
+        Path("asked.yaml").write_text("questions: [{id: a, text: Do you agree, options: [x, z]}]")
+        assert prism(*ASK[:-4], "--set", "oracle.backend=ollama").code == 0
     asked = [call.body for call in server.calls if "Do you agree" in json.dumps(call.body)]
     assert len(asked) == 40
     seen = quoted = 0
@@ -130,28 +135,27 @@ def test_a_prompt_has_the_person_of_that_moment_and_what_they_have_seen_as_data(
     assert quoted > 5
 
 
-def test_unusable_answers_are_asked_for_again_and_counted_where_they_stay(
-    command: Command, server: ModelServer
-) -> None:
-    assert command(*ASK).code == 0
+def test_unusable_answers_are_asked_for_again_and_counted_where_they_stay(prism: Prism, server: ModelServer) -> None:
+    assert prism(*ASK).code == 0
     whole = rows()
     wrong = dict.fromkeys(range(len(server.calls) + 20, len(server.calls) + 22), Fault.ERROR)
     server.settings = ServerSettings(faults=FaultPlan(at=wrong))
-    assert command(*ASK, "--out", "lossy").code == 0
+    assert prism(*ASK, "--out", "lossy").code == 0
     lost = [row for row in rows("lossy") if row["reason"]]
     assert len(lost) == 2
     assert record("lossy")["missing"] == {"server_error": 2}
     server.settings = ServerSettings()
     calls = len(server.calls)
-    assert command(*ASK, "--out", "lossy").code == 0
+    assert prism(*ASK, "--out", "lossy").code == 0
     assert 2 <= len(server.calls) - calls < 2 + CHECKS
     assert rows("lossy") == whole
 
 
-def test_the_cap_on_calls_holds(command: Command, server: ModelServer) -> None:
-    ended = command(*ASK, "--set", "oracle.max_calls=7")
+def test_the_cap_on_calls_holds(prism: Prism, server: ModelServer) -> None:
+    calls = len(server.calls)
+    ended = prism(*ASK, "--set", "oracle.max_calls=7")
     assert ended.code == 0
-    assert len(server.calls) < 7 + CHECKS
+    assert len(server.calls) - calls < 7 + CHECKS
     assert record()["missing"] == {"spent": ASKED - 7}
     assert f"7 of {ASKED} answers; without an answer: spent {ASKED - 7}" in ended.out
 
@@ -159,12 +163,15 @@ def test_the_cap_on_calls_holds(command: Command, server: ModelServer) -> None:
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_what_came_before_an_interruption_is_whole_and_the_same_command_goes_on(
-    kind: signal.Signals, command: Command, server: ModelServer, tmp_path: Path
+    kind: signal.Signals, prism: Prism, server: ModelServer, tmp_path: Path
 ) -> None:
-    assert command(*ASK, "--out", "undisturbed").code == 0
+    assert prism(*ASK, "--out", "undisturbed").code == 0
     server.settings = ServerSettings(latency=Latency(mean_s=0.2))
-    code, err = interrupted(ASK, kind, server, 15, tmp_path)
-    assert code == (130 if kind == signal.SIGINT else 143)
+    calls = len(server.calls)
+    process = begin(*ASK, "--set", "oracle.max_concurrency=2", cwd=tmp_path)
+    wait_until(lambda: len(server.calls) - calls >= 15, process)
+    process.send_signal(kind)
+    err = end(process, 128 + kind).err
     assert "Traceback" not in err
     assert "answers are in run-answers; the same command goes on with them" in err
     part = rows()
@@ -172,6 +179,6 @@ def test_what_came_before_an_interruption_is_whole_and_the_same_command_goes_on(
     assert [row for row in rows("undisturbed") if row in part] == part
     server.settings = ServerSettings()
     calls = len(server.calls)
-    assert command(*ASK).code == 0
+    assert prism(*ASK).code == 0
     assert rows() == rows("undisturbed")
     assert len(server.calls) - calls <= ASKED - len(part) + CHECKS

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.command import Prism
-from tests.paths import ROOT
+from tests.command import Prism, begin, end
 from tests.standin import ModelServer, ServerSettings
 from tests.standin.planted import planted
-from tests.wire.support import settings
+from tests.wire.support import settings, write
 
 EXPERIMENT = {
     "question": "Do longer feeds bring more likes?",
@@ -28,7 +23,9 @@ EXPERIMENT = {
 
 
 @pytest.mark.slow
-def test_the_audit_says_how_many_cells_it_asked_about_and_gives_a_verdict_on_each_hypothesis(command: Prism) -> None:
+def test_the_audit_says_how_many_cells_it_asked_about_and_gives_a_verdict_on_each_hypothesis(
+    prism: Prism, tmp_path: Path
+) -> None:
     with ModelServer(ServerSettings(reply=planted("persona"))) as server:
         base = settings(
             server.url,
@@ -36,15 +33,11 @@ def test_the_audit_says_how_many_cells_it_asked_about_and_gives_a_verdict_on_eac
             population={"size": 50, "ambiguity": 0.9, "posts_per_session": 0.5},
             llm={"systemone": "off", "temperature": 0.0, "method": "json"},
         )
-        Path("base.yaml").write_text(yaml.safe_dump(base))
-        Path("e.yaml").write_text(yaml.safe_dump(EXPERIMENT))
+        write(base, "base.yaml")
+        write(EXPERIMENT, "e.yaml")
         # In a process of its own, as the gateway of an experiment expects.
-        call = [sys.executable, "-m", "actors.cli", "experiment", "e.yaml", "-q"]
-        ran = subprocess.run(
-            call, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
-        )
-        assert ran.returncode == 0, ran.stderr
-        ended = command("audit", "experiments/e", "--calls", "260", "--draws", "1", "--jobs", "2")
+        end(begin("experiment", "e.yaml", "-q", cwd=tmp_path))
+        ended = prism("audit", "experiments/e", "--calls", "260", "--draws", "1", "--jobs", "2")
     assert ended.code == 0, ended.err
     audit = json.loads(Path("experiments/e/audit/audit.json").read_text())
     assert (audit["cells"], len(audit["digests"])) == (4, 6)
@@ -58,5 +51,5 @@ def test_the_audit_says_how_many_cells_it_asked_about_and_gives_a_verdict_on_eac
     assert len(claim["carried"]) == len(audit["shifts"]) - 1
     verb = {"survives": "survives", "weakens": "weakens", "turns": "turns into its opposite"}
     assert f"1 claim {verb.get(claim['verdict'], 'cannot be judged')}: {claim['claim']}" in audit["paragraph"]
-    assert command("report", "experiments/e", "--out", "report.html").code == 0
+    assert prism("report", "experiments/e", "--out", "report.html").code == 0
     assert audit["paragraph"].replace(">", "&gt;").replace("<", "&lt;") in Path("report.html").read_text()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,35 +16,27 @@ from typing import Any, NamedTuple
 
 import anyio
 import pytest
-import yaml
 
 from actors.explain.path import explain_path
 from actors.explain.tree import Node
 from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
-from tests.command import prism_alone
-from tests.durability.process_runs import ends, prism, whole_ticks
+from tests.command import begin, end, prism_alone
+from tests.durability.process_runs import whole_ticks
 from tests.explained import everybody
-from tests.patience import HANG_S
+from tests.patience import wait_until
 from tests.recorded import LIVE, content, make_run
 from tests.standin import Exchange, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
+from tests.wire.support import CHAT as BY_CHAT
+from tests.wire.support import ECONOMY, Sections, over, write
 
-Sections = dict[str, dict[str, Any]]
 Sent = tuple[Any, ...]
-
-SMALL: Sections = {
-    **LIVE,
-    "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 5},
-    "oracle": {"backend": "ollama", "tape": "record"},
-}
-ECONOMY: Sections = {
-    "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
-    "economy": {"macro": {"gap_shock": 0.8, "inflation_shock": 1.0}},
-    "oracle": {"backend": "ollama", "tape": "record"},
-    "llm": {"num_ctx": 4096},
-}
-CHAT: Sections = {"llm": {"systemone": "off"}}
-OPENAI: Sections = {"oracle": {"backend": "openai", "tape": "record"}}
+TAPED: Sections = {"oracle": {"backend": "ollama", "tape": "record"}}
+SMALL = over(LIVE, {"simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 5}}, TAPED)
+NATIONS = over(ECONOMY, {"economy": {"macro": {"gap_shock": 0.8, "inflation_shock": 1.0}}}, TAPED)
+LONGER: Sections = {"simulation": {"rounds": 3}}
+CHAT: Sections = {"llm": BY_CHAT}
+OPENAI: Sections = {"oracle": {"backend": "openai"}}
 WAYS: dict[str, tuple[Sections, ServerSettings]] = {
     "chat": (CHAT, ServerSettings()),
     "chat at temperature 0": ({"llm": {"systemone": "off", "temperature": 0.0}}, ServerSettings()),
@@ -62,9 +53,9 @@ WAYS: dict[str, tuple[Sections, ServerSettings]] = {
         },
         ServerSettings(models=("llama3.2", "mistral")),
     ),
-    "no tape": ({"oracle": {"backend": "ollama", "tape": "off"}}, ServerSettings()),
+    "no tape": ({"oracle": {"tape": "off"}}, ServerSettings()),
     "failures": (
-        {**CHAT, "oracle": {"backend": "ollama", "tape": "record", "on_outage": "fallback"}},
+        {**CHAT, "oracle": {"on_outage": "fallback"}},
         ServerSettings(faults=FaultPlan(shares={Fault.NOT_JSON: 0.1, Fault.WRONG_STATE: 0.1, Fault.ERROR: 0.1})),
     ),
 }
@@ -75,13 +66,10 @@ def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
 
 
-def merged(*sections: Sections) -> Sections:
-    """Return sections over each other."""
-    found: Sections = {}
-    for each in sections:
-        for name, values in each.items():
-            found[name] = {**found.get(name, {}), **values}
-    return found
+def asked(server: ModelServer, place: Path, *sections: Sections, of: Sections = SMALL) -> Path:
+    """Return a finished run that has asked this server, which listens for it alone."""
+    with server:
+        return make_run(place, over(of, *sections, {"llm": {"host": server.url}}))
 
 
 def sent(exchange: Exchange) -> Sent:
@@ -161,16 +149,12 @@ def check(found: Question, logged: list[Sent], tape: dict[str, list[dict[str, An
 
 
 @pytest.mark.parametrize(
-    "way",
-    [
-        *(name for name in WAYS if name in {"letters", "texts"}),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in WAYS if name not in {"letters", "texts"}),
-    ],
+    "way", [name if name in {"letters", "texts"} else pytest.param(name, marks=pytest.mark.slow) for name in WAYS]
 )
 def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_path: Path) -> None:
     sections, settings = WAYS[way]
-    with ModelServer(settings) as server:
-        run = make_run(tmp_path, merged(SMALL, sections, {"llm": {"host": server.url}}))
+    server = ModelServer(settings)
+    run = asked(server, tmp_path, sections)
     logged, found = by_question(server.requests), explained(run)
     tape = recorded(run / "tape.sqlite") if (run / "tape.sqlite").exists() else {}
     assert 10 < len(logged) <= len(found)
@@ -216,52 +200,48 @@ states:
 def test_a_prompt_has_the_attributes_that_the_person_had_when_it_was_asked(tmp_path: Path) -> None:
     (tmp_path / "chart.yaml").write_text(CHANGING)
     changing: Sections = {
-        "simulation": {"rounds": 3},
         "statechart": {"file": str(tmp_path / "chart.yaml")},
         "population": {"attributes": {"posts_read": {"type": "int", "min": 0, "max": 1000, "default": 0}}},
     }
-    with ModelServer() as server:
-        run = make_run(tmp_path, merged(SMALL, changing, {"llm": {"host": server.url}}))
+    server = ModelServer()
+    run = asked(server, tmp_path, LONGER, changing)
     logged, found, tape = by_question(server.requests), explained(run), recorded(run / "tape.sqlite")
-    assert len({line for asked in logged.values() for line in asked[0][0].splitlines() if "posts_read" in line}) > 2
+    assert len({line for each in logged.values() for line in each[0][0].splitlines() if "posts_read" in line}) > 2
     for name, requests in logged.items():
         check(found[name], requests, tape)
 
 
 @pytest.mark.slow
 def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
-    with ModelServer() as server:
-        run = make_run(tmp_path, merged(ECONOMY, {"llm": {"host": server.url}}))
+    server = ModelServer()
+    run = asked(server, tmp_path, of=NATIONS)
     logged, found = by_question(server.requests), explained(run)
     assert logged.keys() <= found.keys()
     assert len(logged) > 40
     for name, requests in logged.items():
         assert [told(each) for each, _ in found[name].requests] == requests
-        answer = found[name].answer
+        answer, reply = found[name].answer, found[name].requests[0][1]
         assert answer is not None
-        chain = answer["content"]["chain"]
-        assert chain["prompt"] == requests[0][0][1]
-        reply = found[name].requests[0][1]
         assert reply is not None
-        assert reply["text"] == chain["response"]
+        chain = answer["content"]["chain"]
+        assert (chain["prompt"], chain["response"]) == (requests[0][0][1], reply["text"])
 
 
 @pytest.mark.slow
 def test_a_run_that_is_going_on_or_was_killed_is_explained_and_not_touched(tmp_path: Path) -> None:
     """The tape of a killed run has a write-ahead log and an index of it, which a careless reader would merge."""
-    config, run = tmp_path / "run.yaml", tmp_path / "run"
+    run = tmp_path / "run"
     with ModelServer(ServerSettings(latency=Latency(mean_s=0.05))) as server:
-        sections = merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}})
-        config.write_text(yaml.safe_dump(sections))
-        process = prism("run", str(config), "--quiet", "--out", str(run))
-        wait_for(run, 9)
+        config = write(over(SMALL, LONGER, {"llm": {"host": server.url}}), str(tmp_path / "run.yaml"))
+        process = begin("run", config, "--quiet", "--out", run)
+        wait_until(lambda: (run / "journal.prism").exists() and whole_ticks(run)[0] >= 9, process)
         going_on = explained(run)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         before = content(run)
         killed = explained(run)
         assert content(run) == before
-        ends(prism("resume", str(run), "--quiet"))
+        end(begin("resume", run, "--quiet"))
     logged, tape, whole = by_question(server.requests), recorded(run / "tape.sqlite"), explained(run)
     assert 0 < len(going_on) <= len(killed) < len(whole)
     for found in (going_on, killed, whole):
@@ -271,21 +251,10 @@ def test_a_run_that_is_going_on_or_was_killed_is_explained_and_not_touched(tmp_p
             check(question, logged[name], tape)
 
 
-def wait_for(run: Path, ticks: int) -> None:
-    """Wait until a run has so many whole ticks."""
-    end = time.monotonic() + HANG_S
-    while time.monotonic() < end:
-        if (run / "journal.prism").exists() and whole_ticks(run)[0] >= ticks:
-            return
-        time.sleep(0.01)
-    pytest.fail(f"the run has no {ticks} ticks")
-
-
 @pytest.mark.slow
 def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) -> None:
     with ModelServer() as server:
-        run = make_run(tmp_path, merged(SMALL, {"simulation": {"rounds": 3}, "llm": {"host": server.url}}))
-        fork = tmp_path / "fork"
+        run, fork = make_run(tmp_path, over(SMALL, LONGER, {"llm": {"host": server.url}})), tmp_path / "fork"
         setting = ("--set", "feed.algorithm=chronological")
         assert prism_alone("fork", str(run), "--at", "14", *setting, "--quiet", "--out", str(fork)).code == 0
     logged, found = by_question(server.requests), explained(fork)
@@ -300,8 +269,8 @@ def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) ->
 @pytest.mark.slow
 def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp_path: Path) -> None:
     """A question whose answer could not take effect before the last tick is never put to the model."""
-    with ModelServer() as server:
-        run = make_run(tmp_path, merged(SMALL, CHAT, {"simulation": {"ticks": 6}, "llm": {"host": server.url}}))
+    server = ModelServer()
+    run = asked(server, tmp_path, CHAT, {"simulation": {"ticks": 6}})
     logged = by_question(server.requests)
     unasked = [each for name, each in explained(run).items() if name not in logged]
     assert unasked
@@ -317,8 +286,7 @@ def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp
 @pytest.mark.slow
 def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
     with ModelServer() as server:
-        longer = {"simulation": {"rounds": 2}}
-        run = make_run(tmp_path, merged(SMALL, CHAT, longer, {"llm": {"host": server.url}}))
+        run = make_run(tmp_path, over(SMALL, CHAT, {"simulation": {"rounds": 2}, "llm": {"host": server.url}}))
         found = next(each for each in explained(run).values() if each.asked["tick"] < 5 and each.answer)
         assert found.answer is not None
         other = next(option for option in found.asked["options"] if option != found.answer["state"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +18,21 @@ from actors.testing import ModelServer as PlainServer
 from actors.testing import ServerSettings as PlainSettings
 from actors.testing.answers import answer
 from actors.testing.server import Reply
-from tests.command import Prism, run_prism
+from tests.command import Prism, prism_alone
 from tests.llm.support import GIVES_UP_S
 from tests.patience import HANG_S
 from tests.standin import Fault, FaultPlan, ModelServer, ServerSettings
-from tests.wire.support import config, run
+from tests.wire.support import CHAT, Sections, config, configure, run, settings, summary, write
 
 LARGEST_PAUSE_S = 30.0
+BACKENDS = pytest.mark.parametrize("backend", ["ollama", "openai"])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
+@BACKENDS
 async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend: str, tmp_path: Path) -> None:
     with ModelServer() as server:
-        chosen = config(server.url, oracle={"backend": backend}, llm={"systemone": "off"})
+        chosen = config(server.url, oracle={"backend": backend}, llm=CHAT)
         undisturbed = await run(chosen, tmp_path)
         is_due = anyio.Event()
 
@@ -49,23 +49,20 @@ async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend:
         with anyio.fail_after(2.0 + LARGEST_PAUSE_S + HANG_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(restart)
-                summary = await run(chosen, tmp_path, on_tick=watch)
-    assert summary.fallbacks_by_reason == {}
-    assert summary.digest == undisturbed.digest
+                found = await run(chosen, tmp_path, on_tick=watch)
+    assert (found.fallbacks_by_reason, found.digest) == ({}, undisturbed.digest)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
+@BACKENDS
 async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend: str, tmp_path: Path) -> None:
     plan = FaultPlan(shares=dict.fromkeys(Fault, 0.1 / len(Fault)))
+    oracle, llm = {"backend": backend, "tape": "record"}, {**CHAT, "timeout_s": GIVES_UP_S}
     with ModelServer() as server:
-        oracle = {"backend": backend, "tape": "record"}
-        llm = {"systemone": "off", "timeout_s": GIVES_UP_S}
-
-        def spoil(_: Simulation) -> None:
-            server.settings = ServerSettings(faults=plan)
-
-        recorded = await run(config(server.url, oracle=oracle, llm=llm), tmp_path, ready=spoil)
+        spoilt = ServerSettings(faults=plan)
+        recorded = await run(
+            config(server.url, oracle=oracle, llm=llm), tmp_path, ready=lambda _: setattr(server, "settings", spoilt)
+        )
     tape = {**oracle, "tape": "replay", "tape_path": str(tmp_path / "tape.sqlite")}
     replayed = await run(config(server.url, oracle=tape, llm=llm), tmp_path)
     assert recorded.fallback_share <= 0.01
@@ -73,50 +70,54 @@ async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend:
     assert (replayed.digest, replayed.fallbacks_by_reason) == (recorded.digest, recorded.fallbacks_by_reason)
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The output of `prism run` by Ollama's chat, against a server that never fails."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    with ModelServer() as server:
+        name = write(settings(server.url, llm=CHAT), str(place / "wire.yaml"))
+        ended = prism_alone("run", name, "--quiet", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.ERROR, Fault.RESET])
 def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
-    fault: Fault,
-    undisturbed: str,
-    prism: Prism,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    fault: Fault, undisturbed: str, prism: Prism
 ) -> None:
     away = FaultPlan(at=dict.fromkeys(range(60, 10_000), fault))
     with ModelServer(ServerSettings(faults=away)) as server:
-        sections = {"oracle": {"outage_patience_s": 2.0, "tape": "record"}, "llm": {"systemone": "off"}}
-        ended = prism(server.url, **sections)
+        name = configure(server.url, oracle={"outage_patience_s": 2.0, "tape": "record"}, llm=CHAT)
+        ended = prism("run", name, "--quiet", "--out", "run")
         assert (ended.code, ended.out) == (5, "")
         assert "the oracle has not answered for" in ended.err
         server.settings = ServerSettings()
-        resumed = run_prism(monkeypatch, capsys, "resume", "run", "--quiet")
+        resumed = prism("resume", "run", "--quiet")
     assert (resumed.code, resumed.out) == (0, undisturbed)
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
+    assert summary()["fallbacks_by_reason"] == {}
 
 
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_retries_are_counted_over_resumes(
-    is_killed: bool, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_retries_are_counted_over_resumes(is_killed: bool, prism: Prism) -> None:
     fails = FaultPlan(at=dict.fromkeys((20, 30, 80, 90), Fault.ERROR))
     with ModelServer(ServerSettings(faults=fails)) as server:
         people = {"size": 300, "deliberation_minutes": 0.0}
-        sections = {"oracle": {"max_concurrency": 1}, "llm": {"systemone": "off"}, "population": people}
-        assert prism(server.url, simulation={"ticks": 36}, **sections).code == 0
-        assert json.loads((tmp_path / "run" / "summary.json").read_text())["oracle_retries"] == 2
+        name = configure(server.url, oracle={"max_concurrency": 1}, llm=CHAT, population=people)
+        assert prism("run", name, "--ticks", "36", "--quiet", "--out", "run").code == 0
+        assert summary()["oracle_retries"] == 2
         if is_killed:  # without a checkpoint and a summary, all is known from oracle.log
-            for file in ((tmp_path / "run" / "summary.json"), *(tmp_path / "run").glob("checkpoint-*")):
+            for file in (Path("run/summary.json"), *Path("run").glob("checkpoint-*")):
                 file.unlink()
-        assert run_prism(monkeypatch, capsys, "resume", "run", "--ticks", "72").code == 0
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert (summary["oracle_retries"], summary["retries_by_reason"]) == (4, {"server_error": 4})
-    calls = summary["llm"]["calls"]
-    assert summary["oracle_calls"] == calls["ok"] + calls["server_error"] == calls["ok"] + 4
+        assert prism("resume", "run", "--ticks", "72").code == 0
+    found = summary()
+    assert (found["oracle_retries"], found["retries_by_reason"]) == (4, {"server_error": 4})
+    calls = found["llm"]["calls"]
+    assert found["oracle_calls"] == calls["ok"] + calls["server_error"] == calls["ok"] + 4
 
 
-FEW = {"population": {"size": 200}}
+FEW: Sections = {"population": {"size": 200}}
 Messages = Sequence[Mapping[str, object]]
 
 
@@ -142,20 +143,16 @@ async def test_a_question_that_the_server_does_not_survive_is_the_only_fallback(
             raise ConnectionResetError  # the connection ends without an answer
         return answered(messages, options, form)
 
-    with PlainServer(PlainSettings(reply=healthily)) as server:
-
-        def spoil(_: Simulation) -> None:
-            server.settings = PlainSettings(reply=mortally)
-
-        with anyio.fail_after(HANG_S):
-            summary = await run(config(server.url, **FEW), tmp_path, ready=spoil)
+    with PlainServer(PlainSettings(reply=healthily)) as server, anyio.fail_after(HANG_S):
+        mortal = PlainSettings(reply=mortally)
+        found = await run(config(server.url, **FEW), tmp_path, ready=lambda _: setattr(server, "settings", mortal))
     assert len(fatal) == 1
-    assert summary.fallbacks_by_reason == {"connection_error": 1}
-    assert summary.status == "done_with_fallbacks"
+    assert (found.fallbacks_by_reason, found.status) == ({"connection_error": 1}, "done_with_fallbacks")
 
 
 async def test_while_no_model_is_loaded_the_run_waits_and_loses_no_choice(tmp_path: Path) -> None:
     refused: list[object] = []
+    answers = [0]
 
     def unloaded(messages: Messages, options: Mapping[str, object], form: object) -> str:
         if len(refused) + answers[0] > 20 and len(refused) < 12:
@@ -165,50 +162,30 @@ async def test_while_no_model_is_loaded_the_run_waits_and_loses_no_choice(tmp_pa
         answers[0] += 1
         return answered(messages, options, form)
 
-    answers = [0]
     openai: dict[str, dict[str, Any]] = {"oracle": {"backend": "openai"}, **FEW}
-    with PlainServer(PlainSettings(reply=answered)) as server:
-        undisturbed = await run(config(server.url, **openai), tmp_path)
-
-        def spoil(_: Simulation) -> None:
-            server.settings = PlainSettings(reply=unloaded)
-
-        with anyio.fail_after(HANG_S):
-            summary = await run(config(server.url, **openai), tmp_path, ready=spoil)
+    with PlainServer(PlainSettings(reply=answered)) as server, anyio.fail_after(HANG_S):
+        chosen, empty = config(server.url, **openai), PlainSettings(reply=unloaded)
+        undisturbed = await run(chosen, tmp_path)
+        found = await run(chosen, tmp_path, ready=lambda _: setattr(server, "settings", empty))
     assert len(refused) == 12
-    assert summary.fallbacks_by_reason == {}
-    assert summary.digest == undisturbed.digest
+    assert (found.fallbacks_by_reason, found.digest) == ({}, undisturbed.digest)
 
 
-@contextmanager
-def closed_port() -> Iterator[str]:
-    """An address at which nothing listens, and nobody else can meanwhile: the port is taken."""
-    with socket.socket() as taken:
+def test_a_server_or_a_model_that_is_not_there_is_one_line_and_leaves_no_directory(prism: Prism) -> None:
+    with (
+        socket.socket() as taken,  # nothing listens there, and nobody else can meanwhile
+        ModelServer(ServerSettings(models=("llama3.2", "qwen3:8b"))) as server,
+    ):
         taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
-
-
-def test_a_server_that_is_not_there_is_one_line_and_leaves_no_directory(prism: Prism, tmp_path: Path) -> None:
-    with closed_port() as url:
-        ollama, openai = prism(url), prism(url, oracle={"backend": "openai"})
-    assert ollama == (
-        5,
-        "",
-        f"prism: no Ollama server answers at {url}; start it with `ollama serve`, or set llm.host to where it runs\n",
-    )
-    assert openai == (
-        5,
-        "",
-        f"prism: no server answers at {url}; start it, or set llm.host to where it runs\n",
-    )
-    assert not (tmp_path / "run").exists()
-
-
-def test_an_unknown_model_is_one_line_with_those_that_exist(prism: Prism, tmp_path: Path) -> None:
-    with ModelServer(ServerSettings(models=("llama3.2", "qwen3:8b"))) as server:
-        line = (
-            f"prism: the Ollama server at {server.url} has no model 'llama4': it has llama3.2:latest, qwen3:8b; "
-            "get it with `ollama pull llama4`, or set llm.model\n"
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        no_model = f"the Ollama server at {server.url} has no model 'llama4': it has llama3.2:latest, qwen3:8b; "
+        where = "or set llm.host to where it runs"
+        cases: tuple[tuple[str, Sections, str], ...] = (
+            (url, {}, f"no Ollama server answers at {url}; start it with `ollama serve`, {where}"),
+            (url, {"oracle": {"backend": "openai"}}, f"no server answers at {url}; start it, {where}"),
+            (server.url, {"llm": {"model": "llama4"}}, no_model + "get it with `ollama pull llama4`, or set llm.model"),
         )
-        assert prism(server.url, llm={"model": "llama4"}) == (5, "", line)
-    assert not (tmp_path / "run").exists()
+        for host, sections, line in cases:
+            ended = prism("run", configure(host, **sections), "--quiet", "--out", "run")
+            assert ended == (5, "", f"prism: {line}\n")
+    assert not Path("run").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import Ended, prism_alone, run_prism
+from tests.command import Prism, prism_alone
 from tests.plain import plain_text
 
 Made = Callable[..., Path]
@@ -40,12 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+def prism(prism: Prism) -> Prism:
     """Return a function that runs the command line in an empty directory that holds `small.yaml`."""
-    (tmp_path / "small.yaml").write_text(SMALL)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Ended:
-        return run_prism(monkeypatch, capsys, *arguments)
-
-    return run
+    Path("small.yaml").write_text(SMALL)
+    return prism

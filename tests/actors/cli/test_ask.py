@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -18,8 +17,7 @@ from actors.explain.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.explain.retrace import OpenRun
 from actors.results.result import read_result
 from prism.events import AttributeSet
-from tests.catalogue import catalogue
-from tests.command import Ended, prism_alone, run_prism
+from tests.command import Prism, prism_alone
 from tests.paths import ROOT
 from tests.recorded import ticks_of
 
@@ -77,7 +75,6 @@ questions:
 """
 
 RUN_ANSWERS, AGAIN = '"run-answers"', '"again"'
-Command = Callable[..., Ended]
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +100,11 @@ def forks(made: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def command(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def prism(made: Path, prism: Prism) -> Prism:
     """Return a function that runs the command line in a directory with a copy of the run and a questionnaire."""
-    shutil.copytree(made, tmp_path / "run")
-    (tmp_path / "asked.yaml").write_text(QUESTIONS)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+    shutil.copytree(made, "run")
+    Path("asked.yaml").write_text(QUESTIONS)
+    return prism
 
 
 def rows(path: str = "run-answers/answers.csv") -> list[dict[str, str]]:
@@ -130,13 +125,13 @@ def opinions_after(run: Path, ticks: int, start: dict[int, float]) -> dict[int, 
     return found
 
 
-def test_people_answer_as_they_were_then_and_the_run_stays_as_it_is(command: Command) -> None:
+def test_people_answer_as_they_were_then_and_the_run_stays_as_it_is(prism: Prism) -> None:
     before = files(Path("run"))
-    assert command("ask", "run", "--questions", "asked.yaml").code == 0
+    assert prism("ask", "run", "--questions", "asked.yaml").code == 0
     assert files(Path("run")) == before
     given = rows()
     assert len(given) == 2 * PEOPLE * 5 * 2
-    assert command("ask", "run", "--questions", "asked.yaml", "--at", "0", "--out", "start").code == 0
+    assert prism("ask", "run", "--questions", "asked.yaml", "--at", "0", "--out", "start").code == 0
     start = {int(row["agent"]): float(row["attribute_opinion"]) for row in rows("start/answers.csv")}
     changed = 0
     for moment, ticks in (("before", TICKS), ("after", 6 * TICKS)):
@@ -150,11 +145,11 @@ def test_people_answer_as_they_were_then_and_the_run_stays_as_it_is(command: Com
             assert row["tick"] == str(ticks)
         changed += now != start
     assert changed == 2
-    assert command("replay", "run", "--quiet").out.strip() == read_result("run").digest
+    assert prism("replay", "run", "--quiet").out.strip() == read_result("run").digest
 
 
-def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(command: Command) -> None:
-    ended = command("ask", "run", "--questions", "asked.yaml")
+def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(prism: Prism) -> None:
+    ended = prism("ask", "run", "--questions", "asked.yaml")
     given = rows()
     by_place = {(row["moment"], row["agent"], row["question"], row["repeat"]): row for row in given}
     differing = set()
@@ -178,8 +173,8 @@ def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(comman
 
 
 @pytest.mark.slow
-def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(command: Command) -> None:
-    expected = command("ask", "run", "--questions", "asked.yaml", "--json")
+def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(prism: Prism) -> None:
+    expected = prism("ask", "run", "--questions", "asked.yaml", "--json")
     table = Path("run-answers/answers.csv").read_bytes()
     for checkpoint in Path("run").glob("checkpoint-*"):
         checkpoint.unlink()
@@ -188,43 +183,14 @@ def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_peop
     ended = subprocess.run(again, env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, expected.out.replace(RUN_ANSWERS, AGAIN))
     assert Path("again/answers.csv").read_bytes() == table
-    assert command("ask", "run", "--questions", "asked.yaml", "--agents", "7,3-4", "--out", "few").code == 0
+    assert prism("ask", "run", "--questions", "asked.yaml", "--agents", "7,3-4", "--out", "few").code == 0
     assert rows("few/answers.csv") == [row for row in rows() if row["agent"] in {"3", "4", "7"}]
 
 
-@catalogue(
-    ("arguments", "code", "problem"),
-    [
-        (["--at", "7"], 2, "there is no end of round 7; the run has 6 whole rounds"),
-        (["--tick", "999"], 2, "there is no moment after 999 ticks; the run has 72 ticks"),
-        (["--agents", "30"], 2, "there is no agent 30; the run has the agents 0 to 29"),
-        (["--agents", "7-3"], 2, "expected agents from the lower number on, got 7-3"),
-        (["--agents", "Nobody"], 2, "no agent is called 'Nobody'"),
-        (["--set", "feed.size=3"], 2, "feed.size cannot be set here: people are asked as they were"),
-        (["--set", "oracle.tape_path=x"], 2, "oracle.tape_path cannot be set here"),
-        (["--set", "llm.memory=3"], 2, "llm.memory cannot be set here: people remember as in the recorded run"),
-        (["--out", "run"], 2, "run: exists already, and has no answers of `prism ask`"),
-        (["--out", "run/answers"], 2, "run/answers: is inside the run run"),
-        (["--out", "a/b/c"], 2, "a/b: no such directory"),
-        (["--questions", "missing.yaml"], 3, "missing.yaml: no such file; expected a YAML file with questions"),
-        (["--at", "1", "--tick", "3"], 2, "--tick and --at cannot be used together"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line_and_leaves_nothing(
-    command: Command, arguments: list[str], code: int, problem: str
-) -> None:
-    there = files(Path())
-    ended = command("ask", "run", "--questions", "asked.yaml", *arguments)
-    assert ended.code == code
-    told = ended.err.strip().splitlines()[-1]
-    assert problem in told
-    assert files(Path()) == there
-
-
-def test_the_answers_of_another_asking_are_not_replaced(command: Command) -> None:
-    assert command("ask", "run", "--questions", "asked.yaml").code == 0
+def test_the_answers_of_another_asking_are_not_replaced(prism: Prism) -> None:
+    assert prism("ask", "run", "--questions", "asked.yaml").code == 0
     there = files(Path("run-answers"))
-    ended = command("ask", "run", "--questions", "asked.yaml", "--agents", "3")
+    ended = prism("ask", "run", "--questions", "asked.yaml", "--agents", "3")
     assert (ended.code, "has answers to other questions" in ended.err) == (2, True)
     assert files(Path("run-answers")) == there
 
@@ -237,10 +203,10 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command, made: Path) -> None:
+def test_people_remember_what_prompts_of_a_run_with_memory_say(prism: Prism, made: Path) -> None:
     study = str(made.parent / "study.yaml")
     for lines in (LINES, 3):
-        ended = command("run", study, "-q", "--set", f"llm.memory={lines}", "--out", f"with-{lines}")
+        ended = prism("run", study, "-q", "--set", f"llm.memory={lines}", "--out", f"with-{lines}")
         assert ended.out.strip() == read_result("run").digest  # the embedded choice reads no memory
     for tick in (TICKS, LATELY_ROUNDS * TICKS):
         told = memories("run", tick)
@@ -251,7 +217,7 @@ def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command,
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("command")
+@pytest.mark.usefixtures("prism")
 def test_what_people_remember_depends_on_no_checkpoint_and_goes_on_in_a_fork(
     forks: dict[str, str],
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,13 @@ import pytest
 import yaml
 
 from actors.runtime.simulation import Simulation
-from prism.columns import Columns
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.world import SocialWorld
 from tests.command import Prism
 from tests.plain import plain
-from tests.schedules import run_scheduled
+from tests.social.driver import assert_goes_on
 
 HOURS = [2, 1, 1, 1, 1, 2, 4, 6, 7, 7, 7, 7, 8, 7, 6, 6, 7, 8, 9, 10, 10, 9, 6, 4]
 STUDY: dict[str, Any] = plain(
@@ -59,34 +57,13 @@ def simulation(**differences: Any) -> Simulation:
     return Simulation(config, SocialDomain(config, build_population(config.population, config.simulation.seed)))
 
 
-async def from_every_fourth_tick(exposure: str) -> tuple[Simulation, list[str]]:
-    """A run, and the digests of the runs from a checkpoint after each fourth of its ticks."""
-    feed = {"exposure": exposure, "reshare_credit": "newest"}
-    changed: dict[str, Any] = {"feed": feed}
-    if exposure != "complex":
-        changed |= {"oracle": {}, "population": {**STUDY["population"], "relevance": {}}}
-    whole, checkpoints = simulation(**changed), list[Any]()
-
-    async def take() -> None:
-        if whole.ticks % 4 == 0:
-            checkpoints.append(await whole.checkpoint())
-
-    await whole.run(between=take)
-    digests = []
-    for state, columns in checkpoints:
-        rest = simulation(**changed)
-        rest.restore(state, Columns(columns))
-        await rest.run()
-        digests.append(rest.engine.digest.hexdigest())
-    return whole, digests
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("exposure", ["simple", "complex"])
 def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(exposure: str) -> None:
-    whole, digests = run_scheduled(0, partial(from_every_fourth_tick, exposure))
-    assert len(digests) >= 10
-    assert {*digests} == {whole.engine.digest.hexdigest()}
+    changed: dict[str, Any] = {"feed": {"exposure": exposure, "reshare_credit": "newest"}}
+    if exposure != "complex":
+        changed |= {"oracle": {}, "population": {**STUDY["population"], "relevance": {}}}
+    whole = assert_goes_on(lambda: simulation(**changed), 4)
     world = whole.domain.world
     assert isinstance(world, SocialWorld)
     network = world.network

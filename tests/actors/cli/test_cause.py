@@ -112,27 +112,6 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
     assert "not kept: own.prism is a packed run" in ended.err
 
 
-@catalogue(
-    ("arguments", "problem"),
-    [
-        (
-            ("--of", "likes", "--by", "people,likes"),
-            "expected some of interventions,people,decisions,ties,posts, got 'likes'",
-        ),
-        (("--of", "likez"), "did you mean likes"),
-        (("--of", "likes", "--since", "48"), "there is no tick 48; the run has the ticks 0 to 47"),
-        (("--of", "cascade:12"), "there is no post 12"),
-        (("--of", "cascade.alone"), "did you mean cascades.alone?"),
-        ((), "Missing option '--of'. Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"),
-    ],
-)
-def test_what_cannot_be_is_one_line(embedded: Path, prism: Prism, arguments: tuple[str, ...], problem: str) -> None:
-    ended = prism("cause", str(embedded), *arguments)
-    assert ended.code == 2
-    assert problem in ended.err
-    assert "Traceback" not in ended.err
-
-
 def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.cli.options.find_spec", lambda _: None)
     ended = prism("cause", str(embedded), "--of", "likes")

@@ -11,7 +11,6 @@ import pytest
 
 from actors.store.manifest import SUMMARY
 from prism.social.chart import social_definition
-from tests.catalogue import catalogue
 from tests.command import Prism
 
 CHART = """\
@@ -46,29 +45,6 @@ def test_the_file_of_the_default_chart_can_be_copied_and_is_the_same_chart(prism
     again = prism("chart", "--format", "yaml", "--set", "statechart.file=mine.yaml").out
     assert again == prism("chart", "--format", "yaml").out
     assert "# The default chart" in again
-
-
-def test_a_name_that_says_no_format_is_refused(prism: Prism, tmp_path: Path) -> None:
-    ended = prism("chart", "--out", "chart.png")
-    assert ended.code == 2
-    assert "chart.png: expected a name that ends in one of .mmd, .svg, .yaml"[:70] in ended.err
-    assert not (tmp_path / "chart.png").exists()
-
-
-@catalogue(
-    ("options", "message"),
-    [
-        (["--lint", "--out", "c.svg"], "--lint and --out cannot be used together"),
-        (["--lint", "--coverage", "."], "--lint and --coverage cannot be used together"),
-        (["--coverage", ".", "--format", "svg"], "--coverage and --format cannot be used together"),
-        (["--coverage", ".", "--run", "."], "--coverage and --run cannot be used together"),
-        (["--coverage", "nowhere"], "prism: nowhere: no such run\n"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(options: list[str], message: str, prism: Prism) -> None:
-    ended = prism("chart", *options)
-    assert ended.code == 2
-    assert message in ended.err
 
 
 def test_a_run_is_drawn_on_the_chart_that_it_has_kept(prism: Prism, tmp_path: Path) -> None:

@@ -72,13 +72,6 @@ def test_the_help_lists_every_command_in_its_section(prism: Prism) -> None:
         assert f" {title}: {' '.join(f'{name} {line}' for name, line in commands.items())} " in shown
 
 
-def test_a_name_that_is_nearly_a_command_is_answered_with_it(prism: Prism) -> None:
-    ended = prism("rnu")
-    assert ended.code == 2
-    assert "No such command 'rnu'" in ended.err
-    assert "Did you mean 'run'?" in ended.err
-
-
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) -> None:
     assert modules_after(option) & HEAVY == set()

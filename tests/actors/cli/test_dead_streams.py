@@ -10,11 +10,10 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ import pytest
 from tests.actors.cli.conftest import SMALL
 from tests.actors.cli.test_signals import catches_sigterm
 from tests.command import Prism
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and /proc")
 
@@ -99,19 +98,11 @@ def running(place: Path, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
     command += ["--set", "simulation.rounds=100000"]
     process = subprocess.Popen(command, cwd=place, **streams)
     try:
-        wait_until(lambda: catches_sigterm(process) or process.poll() is not None)
-        assert process.poll() is None
+        wait_until(lambda: catches_sigterm(process), process)
         yield process
     finally:
         process.kill()
         process.wait()
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up = monotonic() + HANG_S
-    while not is_so():
-        assert monotonic() < give_up
-        sleep(0.01)
 
 
 @pytest.mark.everyday(1)

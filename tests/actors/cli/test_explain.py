@@ -10,7 +10,6 @@ import pytest
 
 from actors.explain.tree import COLUMNS, Node, lines
 from tests.actors.cli.conftest import Made
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
 
@@ -52,46 +51,6 @@ def test_a_post_is_shown_in_lines_and_in_json(small_run: Path, prism: Prism) -> 
     assert (shown.code, given.code) == (0, 0)
     assert shown.out.count("  why       tick ") >= size
     assert sum(each["kind"] == "post" for each in json.loads(given.out)["children"]) == size
-
-
-@catalogue(
-    ("options", "problem"),
-    [
-        ((), "expected --agent or --post, got none of them"),
-        (("--agent", "1", "--post", "2"), "expected --agent or --post, got both"),
-        (
-            ("--post", "Ann, post 1"),
-            "expected the number of a post, from the column post of `prism export`, or post_id",
-        ),
-        (("--post", "2", "--tick", "3"), "--tick goes with --agent"),
-        (("--agent", "1", "--tick", "3", "--first", "2"), "--first and --tick cannot be used together"),
-        (("--agent", "1", "--first", "9", "--last", "3"), "expected a tick from --first 9 on, got 3"),
-        (("--post", "2", "--last", "2"), "--last goes with --agent"),
-        (("--agent", "1", "--ticks", "3"), "--ticks goes with --what-if"),
-        (("--agent", "1", "--ask"), "--ask goes with --what-if"),
-        (("--agent", "1", "--what-if", "answer=idle"), "--what-if goes with --agent and --tick"),
-        (("--agent", "1", "--tick", "3", "--what-if", "idle"), "expected answer=STATE, got 'idle'"),
-        (("--agent", "1", "--tick", "3", "--what-if", "mood=idle"), "expected answer=STATE, got 'mood=idle'"),
-    ],
-)
-def test_options_that_do_not_fit_are_a_wrong_usage(
-    options: tuple[str, ...], problem: str, small_run: Path, prism: Prism
-) -> None:
-    ended = prism("explain", str(small_run), *options)
-    assert ended.code == 2
-    assert problem in " ".join(ended.err.split())
-
-
-def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, prism: Prism) -> None:
-    for options, problem in (
-        (("--agent", "60"), "there is no agent 60; the run has the agents 0 to 59"),
-        (("--agent", "1", "--tick", "72"), "there is no tick 72; the run has the ticks 0 to 71"),
-        (("--post", "1"), "there is no post 1 in the ticks 0 to 71"),
-    ):
-        ended = prism("explain", str(small_run), *options)
-        assert ended.code == 2, options
-        assert problem in ended.err
-    assert prism("explain", "nowhere", "--agent", "1").code == 2
 
 
 def test_an_agent_without_turns_leads_to_one_that_has_some(made: Made, prism: Prism) -> None:

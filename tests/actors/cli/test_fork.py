@@ -116,26 +116,6 @@ def test_what_is_prepared_is_run_by_resume(parent: Path, prism: Prism, tmp_path:
     assert prism("resume", "child", "-q").out == prism("fork", "parent", *options, "-q", "--out", "at-once").out
 
 
-def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    for setting, told in (
-        ("population.ambiguity=0.9", "population.ambiguity is 0.9, was "),
-        ("simulation.seed=6", "simulation.seed is 6, was 5"),
-    ):
-        ended = prism("fork", "parent", "--at", "30", "--set", setting, "--out", "child")
-        assert ended.code == 2
-        assert ended.err.startswith(f"prism: parent: cannot be forked: {told}"), ended.err
-        assert ended.err.endswith(". A fork has its parent's people and time; begin a new run instead.\n")
-        assert not (tmp_path / "child").exists()
-
-
-@pytest.mark.parametrize(("tick", "told"), [("73", "parent: has 72 ticks, not 73"), ("1000", "not 1,000")])
-def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path, prism: Prism, tmp_path: Path) -> None:
-    ended = prism("fork", "parent", "--at", tick, "--out", "child")
-    assert ended.code == 2
-    assert told in ended.err
-    assert not (tmp_path / "child").exists()
-
-
 def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
     parent: Path, prism: Prism, tmp_path: Path
 ) -> None:
@@ -149,12 +129,6 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
     )
     assert (ended.code, ended.err) == (2, told)
     assert prism("replay", "f", "-q").code == 0, "what there is can still be read"
-
-
-def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Prism, tmp_path: Path) -> None:
-    absent = ("--set", "oracle.backend=ollama", "--set", "llm.host=http://127.0.0.1:9")
-    assert prism("fork", "parent", "--at", "30", *absent, "--out", "child").code == 5
-    assert not (tmp_path / "child").exists()
 
 
 @pytest.mark.everyday(1)

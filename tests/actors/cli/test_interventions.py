@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import yaml
 from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
-from prism.columns import Columns
 from prism.config import Config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
@@ -23,7 +21,7 @@ from tests.actors.social_runs import SMALL
 from tests.actors.store.independent_reader import read_run
 from tests.command import Prism
 from tests.plain import plain
-from tests.schedules import run_scheduled
+from tests.social.driver import assert_goes_on
 
 SOCIAL: list[dict[str, Any]] = [
     {"tick": 9, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
@@ -54,31 +52,10 @@ def economy() -> Simulation:
     return Simulation(config, EconomyDomain(config, initial_state(config.economy.initial)))
 
 
-async def from_every_tick(make: Callable[[], Simulation]) -> tuple[str, list[str]]:
-    """The digest of a run, and those of the runs from a checkpoint after each of its ticks."""
-    whole, checkpoints = make(), []
-
-    async def take() -> None:
-        checkpoints.append(await whole.checkpoint())
-
-    await whole.run(between=take)
-    digests = []
-    for state, columns in checkpoints:
-        rest = make()
-        rest.restore(state, Columns(columns))
-        await rest.run()
-        assert rest.engine.interventions() == whole.engine.interventions()
-        assert rest.engine.reactions.state() == whole.engine.reactions.state()
-        digests.append(rest.engine.digest.hexdigest())
-    return whole.engine.digest.hexdigest(), digests
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [social, economy])
 def test_a_run_from_a_checkpoint_at_any_tick_is_the_whole_run(make: Callable[[], Simulation]) -> None:
-    whole, digests = run_scheduled(0, partial(from_every_tick, make))
-    assert len(digests) == make().ticks
-    assert {*digests} == {whole}
+    assert_goes_on(make, 1)
 
 
 STUDY: dict[str, Any] = plain(

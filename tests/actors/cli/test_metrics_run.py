@@ -6,8 +6,6 @@ import json
 import re
 import socket
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -18,8 +16,8 @@ import pytest
 from deploy.scrape import Scrape
 from tests.actors.cli.conftest import SMALL
 from tests.actors.http.support import until
-from tests.command import Prism
-from tests.patience import HANG_S
+from tests.command import Prism, begin
+from tests.patience import HANG_S, wait_until
 
 WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
 
@@ -28,25 +26,16 @@ WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
 def running(directory: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A long run in a process of its own, and its address once a tick has been committed."""
     (directory / "small.yaml").write_text(SMALL)
-    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "--out", "out", "-q", *WATCHED]
-    command += ["--set", "simulation.rounds=100000", *arguments]
-    with subprocess.Popen(command, cwd=directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    options = ("--out", "out", "-q", *WATCHED, "--set", "simulation.rounds=100000", *arguments)
+    with begin("run", "small.yaml", *options, cwd=directory) as process:
         try:
-            url = address_of(directory / "out" / "metrics.json", process)
+            address = directory / "out" / "metrics.json"
+            wait_until(address.exists, process)
+            url = str(json.loads(address.read_text())["url"])
             assert until(lambda: get(url, "/readyz")[0] == 200)
             yield process, url
         finally:
             process.kill()
-
-
-def address_of(path: Path, process: subprocess.Popen[str]) -> str:
-    end = time.monotonic() + HANG_S
-    while time.monotonic() < end:
-        assert process.poll() is None, process.communicate()[1]
-        if path.exists():
-            return str(json.loads(path.read_text())["url"])
-        time.sleep(0.05)
-    raise AssertionError(f"{path} did not come")
 
 
 def get(url: str, path: str) -> tuple[int, str]:

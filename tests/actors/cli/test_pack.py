@@ -23,10 +23,10 @@ from actors.store.manifest import CONFIG
 from actors.store.segments import texts_of
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.llm.gateway import Replied
-from tests.actors.cli.test_dead_streams import wait_until
 from tests.actors.explain.nested_runs import nested_run
 from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room, without_settings
+from tests.patience import wait_until
 
 TIES = "".join(f"{one} {(one + each) % 30}\n" for one in range(30) for each in (1, 2, 5))
 STUDY = "simulation: {rounds: 2, ticks_per_round: 12}\npopulation: {graph: {path: ties.txt}}\n"

@@ -12,7 +12,7 @@ import pytest
 
 from actors.studies.experiments.run_measures import code_of_own
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
-from tests.command import Prism, run_prism
+from tests.command import Prism
 
 GUESS = """\
 by: A. Author
@@ -25,11 +25,10 @@ SCORE = ("experiment", "score", "e.yaml", "guess.sealed.json")
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    monkeypatch.chdir(tmp_path)
+def prism(prism: Prism, tmp_path: Path) -> Prism:
     write_experiment(tmp_path)
     Path("guess.yaml").write_text(GUESS)
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+    return prism
 
 
 @pytest.fixture

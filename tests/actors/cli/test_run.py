@@ -85,22 +85,6 @@ def test_past_the_spend_cap_there_are_fallbacks_or_an_end(
     assert summary["stopped_by"] == ("spend_cap" if when_spent == "stop" else None)
 
 
-def test_a_directory_in_use_is_refused_and_left_alone(prism: Prism, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    ended = prism("run", "small.yaml", "--out", "mine")
-    assert (ended.code, ended.err) == (2, "prism: mine: is not empty; a run needs a directory of its own\n")
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
-
-
-def test_a_missing_configuration_says_how_to_get_one(prism: Prism) -> None:
-    ended = prism("run", "none.yaml")
-    assert (ended.code, ended.err) == (
-        3,
-        "prism: none.yaml: no such file; write one to start from with: prism init DIR\n",
-    )
-
-
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
 

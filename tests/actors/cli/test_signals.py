@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ import pytest
 from actors.cli.study_options import interruptible
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 
 UNANSWERED = """
 import anyio
@@ -53,11 +52,7 @@ def running(*command: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
     """The process, once it listens for signals; killed at the end whatever happens."""
     process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        give_up = monotonic() + HANG_S
-        while not catches_sigterm(process):
-            assert process.poll() is None, process.communicate()
-            assert monotonic() < give_up
-            sleep(0.01)
+        wait_until(lambda: catches_sigterm(process), process)
         yield process
     finally:
         process.kill()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,7 @@ import pytest
 
 from actors.testing import Fault, FaultPlan, ModelServer
 from tests.actors.testing.test_server import CHAT
-from tests.catalogue import catalogue
-from tests.command import Prism
+from tests.command import Prism, begin
 from tests.patience import HANG_S
 
 
@@ -52,8 +50,7 @@ class Serving:
 
 @contextmanager
 def serving(*options: str) -> Iterator[Serving]:
-    command = [sys.executable, "-m", "actors.cli", "testing", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with begin("testing", "serve", "--port", "0", *options) as process:
         try:
             yield Serving(process)
         finally:
@@ -114,27 +111,3 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
     assert (settings.latency.mean_s, settings.latency.p99_s, settings.latency.seed) == (2, 4, 11)
     even = dict.fromkeys(Fault, 0.01)
     assert settings.faults == FaultPlan(shares={**even, Fault.HANG: 0.5}, at={3: Fault.CUT}, seed=11)
-
-
-@catalogue(
-    ("options", "line"),
-    [
-        ("--fault hang=0.9 --fault cut=0.2", "shares of faults: must be at least 0 and at most 1 together, not "),
-        ("--p99 8", "latency p99_s: needs a mean_s above 0"),
-        ("--latency 1 --p99 20", "latency p99_s: must be 1 to 15.0 times mean_s, not 20.0"),
-        (
-            "--fault fire=0.1",
-            "Invalid value for '--fault': 'fire=0.1' is not NAME=SHARE, as in hang=0.1; faults are hang, cut, ",
-        ),
-        ("--fault hang", "Invalid value for '--fault': 'hang' is not NAME=SHARE, as in hang=0.1"),
-        ("--fault-at x=hang", "Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset"),
-        ("--fault-at 0=hang", "call of a fault: calls are counted from 1, not 0"),
-        ("--latency inf", "latency mean_s: must be a finite number from 0 on, not inf"),
-        ("--faults 2", "Invalid value for '--faults': 2.0 is not in the range 0<=x<=1"),
-        ("--log no/such/dir.log", "--log: no/such/dir.log: cannot be written: No such file or directory"),
-    ],
-)
-def test_wrong_options_are_one_line_and_exit_code_2(options: str, line: str, prism: Prism) -> None:
-    ended = prism("testing", "serve", "--port", "0", *options.split())
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1].startswith(f"prism: {line}")

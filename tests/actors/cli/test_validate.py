@@ -11,7 +11,6 @@ import pytest
 
 from actors import read_result
 from tests.actors.factory.test_no_effect import LURKING, TOLD
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.plain import plain_text
 
@@ -39,24 +38,6 @@ def test_validate_names_each_input(prism: Prism) -> None:
         "ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2; both follow each other "
         "(population.graph.directed: false)"
     )
-
-
-ASKED = ("--set", "oracle.backend=ollama", "--set")
-
-
-@catalogue(
-    ("settings", "problem"),
-    [
-        (("oracle.tape=replay", "--set", "oracle.tape_path=t.sqlite"), "t.sqlite: there is no such tape"),
-        (("oracle.tape=replay", "--set", "oracle.tape_path=small.yaml"), "small.yaml: is no tape"),
-        (("oracle.tape=record", "--set", "oracle.tape_path=x/t.sqlite"), "x/t.sqlite: its directory does not exist"),
-        (("llm.host=ftp://x",), "llm.host is not an address"),
-    ],
-)
-def test_an_oracle_that_cannot_be_used_is_refused(settings: tuple[str, ...], problem: str, prism: Prism) -> None:
-    for command in (("validate", "small.yaml"), ("run", "small.yaml", "--quiet", "--ticks", "1", "--out", "o")):
-        ended = prism(*command, *ASKED, *settings)
-        assert (ended.code, problem in ended.err) == (5, True), ended
 
 
 @pytest.mark.slow

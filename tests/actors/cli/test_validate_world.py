@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -91,47 +90,3 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
     assert "2005q4 to 2009q3: 16 quarters, as of the runs" in " ".join(ended.out.split())
     assert found["agreement"] == "unknown"
     assert "1 runs; 20 needed for an interval" in str(found["note"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("nowhere",), "prism: nowhere: "),
-        (("run", "again"), "prism: again: has the seed of run: the same run twice tells no more than once"),
-        (
-            ("run", "other"),
-            "different seeds; feed is not that of run",
-        ),
-        (("damaged",), "damaged: its journal is damaged: "),
-        (("begun",), "prism: begun: has not ended; `prism resume begun` goes on with it"),
-        (("run", "--against", "missing.csv"), "prism: missing.csv: "),
-        (("run", "--against", "social.yaml"), "prism: social.yaml:1: expected the columns of cascades ("),
-        (("run", "--against", str(US_PATH)), "has figures for runs with quarters, and these are social runs"),
-        (
-            ("run", "economy"),
-            "different seeds; simulation is not that of run",
-        ),
-        (("economy",), "prism: --against: an economy is compared with quarterly figures"),
-        (("economy", "--against", "short.csv"), "prism: short.csv: expected at least 16 quarters, got 7"),
-        (("young", "--against", str(US_PATH)), "prism: young: expected an economy of at least 12 quarters, got 8"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tuple[str, ...], line: str) -> None:
-    Path("short.csv").write_text("".join(US_PATH.read_text().splitlines(keepends=True)[:8]))
-    for name, ticks in (("run", "16"), ("economy", "16"), ("young", "8")):
-        config = "social.yaml" if name == "run" else "economy.yaml"
-        if name in arguments or name != "young":
-            assert prism("run", config, "--ticks", ticks, "--out", name, "--quiet").code == 0
-    for name in ("again", "damaged", "begun"):
-        shutil.copytree("run", name)
-    Path("begun/summary.json").unlink()
-    journal = bytearray(Path("damaged/journal.prism").read_bytes())
-    journal[len(journal) // 2] ^= 1
-    Path("damaged/journal.prism").write_bytes(journal)
-    if "other" in arguments:
-        settings = ("--set", "feed.size=2", "--set", "simulation.seed=5")
-        assert prism("run", "social.yaml", "--ticks", "16", *settings, "--out", "other", "--quiet").code == 0
-    ended = prism("validate-world", *arguments)
-    assert ended.code in (1, 2, 3)
-    assert line in ended.err
-    assert ended.err.count("\n") == 1

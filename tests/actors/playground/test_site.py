@@ -10,7 +10,6 @@ from contextlib import closing
 from functools import partial
 from multiprocessing import active_children
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import anyio
@@ -28,7 +27,7 @@ from prism.config import load_config
 from prism.errors import ConfigError
 from tests.actors.view.asking import HOST, get
 from tests.catalogue import catalogue
-from tests.patience import HANG_S
+from tests.patience import HANG_S, wait_until
 
 SMALL = {"population.size": 60, "simulation.rounds": 3}
 CHANGES = {"feed.algorithm": "hot", "interventions": [{"tick": 30, "silence": [3]}]}
@@ -118,9 +117,7 @@ def test_a_move_that_is_left_ends_its_processes_and_its_files(page: Page) -> Non
                 pass
 
     anyio.run(leave)
-    until = monotonic() + HANG_S
-    while {*active_children()} - before or [*page.site._place.glob("fan-*")]:
-        assert monotonic() < until
+    wait_until(lambda: not ({*active_children()} - before or [*page.site._place.glob("fan-*")]))
     assert page.move({"simulation.rounds": 2})["answer"][0]["played"]["agents"] == 60
 
 
@@ -139,9 +136,7 @@ def test_a_page_is_told_that_kernels_are_compiled(site: PlaySite, monkeypatch: p
 def test_files_are_kept_of_the_latest_moves(page: Page) -> None:
     first, *_, last = [page.move({"feed.size": 11 + size})["answer"][0]["run"] for size in range(SHOWN_MAX + 1)]
     assert get(page.guard, f"/api/runs/{last}").status_code == 200
-    until = monotonic() + HANG_S
-    while (page.site._runs / first).exists():
-        assert monotonic() < until
+    wait_until(lambda: not (page.site._runs / first).exists())
 
 
 def test_an_unknown_address_leads_back_to_the_world(page: Page) -> None:

@@ -247,7 +247,7 @@ BREAKING = 7
 
 @pytest.fixture(scope="module")
 def run_of_posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a run_of_posts whose input files were deleted after it. Tests only read it."""
+    """Return a run whose input files were deleted after it. Tests only read it."""
     place = tmp_path_factory.mktemp("posts")
     posts, chart = place / "headlines.json", place / "chart.yaml"
     posts.write_text(json.dumps(posts_of_file(COUNT)), encoding="utf-8")
@@ -257,7 +257,7 @@ def run_of_posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "population": {**SETTINGS["population"], "posts": {**POSTS, "file": str(posts)}},
         "statechart": {"file": str(chart)},
         "interventions": [{"round": 2, "publish": {"author": 3, "post": BREAKING, "quality": 1}}],
-        "run_of_posts": {"checkpoint_every_ticks": 8},
+        "run": {"checkpoint_every_ticks": 8},
     }
     made = make_run(place, settings)
     posts.unlink()
@@ -267,8 +267,8 @@ def run_of_posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tables_of_posts(run_of_posts: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return its tables_of_posts."""
-    return exported("parquet", tmp_path_factory.mktemp("tables_of_posts") / "out", run_of_posts)[1]
+    """Return its tables."""
+    return exported("parquet", tmp_path_factory.mktemp("tables") / "out", run_of_posts)[1]
 
 
 def test_the_table_of_posts_says_what_the_file_says(tables_of_posts: Read) -> None:

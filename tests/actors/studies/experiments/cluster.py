@@ -14,12 +14,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.command import begin
+from tests.patience import wait_until
 
 HEAD = "127.0.0.1:6399"
 CLIENT_PORT = 10001
@@ -77,7 +80,7 @@ def node(*options: str, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     for _ in range(STARTS_MAX):
         with said.open("wb") as file:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
-        until(partial(_has_begun_or_ended, process, said), 90)
+        wait_until(partial(_has_begun_or_ended, process, said))
         if process.poll() is None:
             return process
     raise AssertionError(said.read_text()[-2000:])
@@ -89,8 +92,7 @@ def _has_begun_or_ended(process: subprocess.Popen[bytes], said: Path) -> bool:
 
 def driver(out: str, *options: str, on: str = HEAD, file: str = "e.yaml") -> subprocess.Popen[str]:
     """Start the command on the cluster."""
-    command = [sys.executable, "-m", "actors.cli", "experiment", file, "--out", out, "--on", on, *options]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return begin("experiment", file, "--out", out, "--on", on, *options, cwd=Path.cwd(), stdout=subprocess.DEVNULL)
 
 
 def ended(process: subprocess.Popen[str], code: int = 0) -> str:
@@ -98,14 +100,6 @@ def ended(process: subprocess.Popen[str], code: int = 0) -> str:
     said = process.communicate(timeout=200)[1]
     assert process.returncode == code, said
     return said
-
-
-def until(found: Callable[[], object], seconds: float = 60) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def running() -> dict[int, int]:
@@ -161,7 +155,7 @@ def started_nodes(
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
             break
         time.sleep(1)
-    until(lambda: sum(each["Alive"] for each in ray.nodes()) == 2)
+    wait_until(lambda: sum(each["Alive"] for each in ray.nodes()) == 2)
     ray.shutdown()
     return head, second
 
@@ -170,24 +164,24 @@ def main() -> None:
     """Run an experiment while a process, a node and the command are killed; and by Ray's client."""
     head, second = started_nodes(os.environ["TMPDIR"])
     struck = driver("struck")
-    until(lambda: len(running()) == 2)
+    wait_until(lambda: len(running()) == 2)
     found: dict[str, str] = {"nodes": str(len(set(running().values())))}
     os.kill(min(running()), signal.SIGKILL)
-    until(lambda: done("struck") >= 3 and running())
+    wait_until(lambda: done("struck") >= 3 and running())
     os.kill(raylets_of(second)[0], signal.SIGKILL)
     found["done_at_loss"] = str(done("struck"))
     found["struck"] = ended(struck)
 
     killed = driver("killed")
-    until(lambda: done("killed") >= 1 and running())
+    wait_until(lambda: done("killed") >= 1 and running())
     killed.kill()
     killed.communicate()
-    until(lambda: not running(), 30)
+    wait_until(lambda: not running())
     found["done_at_kill"] = str(done("killed"))
     found["again"] = ended(driver("killed"))
 
     client = driver("client", on=f"ray://127.0.0.1:{CLIENT_PORT}")
-    until(lambda: done("client") >= 1 and running())
+    wait_until(lambda: done("client") >= 1 and running())
     os.kill(min(running()), signal.SIGKILL)
     found["client"] = ended(client)
     found["no_client"] = ended(driver("none", on="ray://127.0.0.1:9"), 2)

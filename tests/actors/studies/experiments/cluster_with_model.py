@@ -14,7 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.actors.studies.experiments.cluster import driver, ended, running, started_nodes, until
+from tests.actors.studies.experiments.cluster import driver, ended, running, started_nodes
+from tests.patience import wait_until
 from tests.standin import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import planned
 
@@ -27,7 +28,7 @@ CALLS_MAX = 40
 def second_network() -> list[str]:
     """Connect a second network with this one, and return the command that runs something there."""
     holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
-    until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink())
+    wait_until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink())
     inside = ["nsenter", f"--net=/proc/{holder.pid}/ns/net"]
     for command in (
         f"ip link add here type veth peer name there netns {holder.pid}",
@@ -77,7 +78,7 @@ def main() -> None:
 
         struck = driver("struck", on=HEAD, file=written("struck.yaml", server.url, f"{{{there}}}"))
         seen: dict[int, int] = {}
-        until(lambda: len(set(noted(seen))) == 2 and kill_one(), 120)
+        wait_until(lambda: len(set(noted(seen))) == 2 and kill_one())
         found["nodes"] = str(len(set(seen.values())))
         found["struck"] = ended(struck)
         found["asked_again"] = str(sum((asked(server) - alone - alone).values()))

@@ -11,13 +11,7 @@ from typing import Any
 import pytest
 
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
-from tests.command import Prism, run_prism
-
-
-@pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+from tests.command import Prism
 
 
 def rows(path: str = "experiments/e/results.csv") -> list[dict[str, str]]:

@@ -7,14 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
-from tests.patience import HANG_S
+from tests.command import begin, end
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -25,24 +25,19 @@ population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
 
 
-def begun(directory: Path, out: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "actors.cli", "experiment", "e.yaml", "--out", out, "--jobs", "2", "--quiet"]
-    return subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def begun(directory: Path, out: str) -> subprocess.Popen[str]:
+    options = ("--jobs", "2", "--quiet")
+    return begin("experiment", "e.yaml", "--out", out, *options, cwd=directory, stdout=subprocess.DEVNULL)
 
 
-def table_of(process: subprocess.Popen[bytes], directory: Path) -> bytes:
-    _, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors.decode()
+def table_of(process: subprocess.Popen[str], directory: Path) -> bytes:
+    end(process)
     return (directory / "results.csv").read_bytes()
 
 
-def wait_for(cells: int, process: subprocess.Popen[bytes], out: Path) -> None:
+def wait_for(cells: int, process: subprocess.Popen[str], out: Path) -> None:
     """Wait until so many cells of a driver have ended."""
-    give_up = time.monotonic() + HANG_S
-    while len([*out.glob("cells/*/summary.json")]) < cells:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    wait_until(lambda: len([*out.glob("cells/*/summary.json")]) >= cells, process)
 
 
 def workers(driver: int) -> list[int]:

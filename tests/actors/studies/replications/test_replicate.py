@@ -19,7 +19,7 @@ from actors.studies.experiments.plan import make_plan
 from actors.studies.replications.ledger import read_line
 from actors.studies.replications.replication_plan import make_replication_plan
 from tests.actors.studies.experiments.files import BASE, write_experiment
-from tests.command import Prism, run_prism
+from tests.command import Prism
 from tests.paths import ROOT, real_path
 
 OWN = """\
@@ -50,13 +50,12 @@ remarks: [Sixty people like little.]
 
 
 @pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    monkeypatch.chdir(tmp_path)
+def prism(prism: Prism, tmp_path: Path) -> Prism:
     write_experiment(tmp_path)
     (tmp_path / "r.yaml").write_text(FILE)
     (tmp_path / "replicated_measures.py").write_text(OWN)
     (tmp_path / "real.txt").write_text("12")
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+    return prism
 
 
 @pytest.mark.slow
