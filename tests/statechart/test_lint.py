@@ -161,7 +161,7 @@ FAULTS: dict[str, tuple[tuple[Row, ...], tuple[Light, ...], list[Any]]] = {
 
 @pytest.mark.parametrize(("rows", "states", "expected"), FAULTS.values(), ids=FAULTS)
 def test_each_fault_is_told_in_a_line(rows: tuple[Row, ...], states: tuple[Light, ...], expected: list[Any]) -> None:
-    found = found_in(*rows, states=states)
+    found: list[Any] = found_in(*rows, states=states)
     if ... in expected:
         found = [*found[:2], ..., found[-1]]
     assert found == expected

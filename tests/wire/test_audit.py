@@ -20,8 +20,8 @@ from tests.standin.planted import planted
 from tests.wire.support import configure, settings, write
 
 SECTIONS: dict[str, Any] = {
-    "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 1},
-    "population": {"size": 120, "ambiguity": 0.6, "posts_per_session": 0.5, "activity": {"mean": 0.9}},
+    "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 1},
+    "population": {"size": 80, "ambiguity": 0.6, "posts_per_session": 0.5, "activity": {"mean": 0.9}},
     "llm": {"systemone": "off", "temperature": 0.0, "method": "json"},
     "run": {"checkpoint_every_ticks": 0},
     "metrics": {"enabled": False},
@@ -64,7 +64,7 @@ def test_a_persona_format_that_decides_is_named_and_each_answer_is_paid_once(
 ) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
     calls = len(server.calls)
-    first_time = ("audit", "run", "--calls", "300", "--draws", "2", "--about", "ranking of feeds")
+    first_time = ("audit", "run", "--calls", "300", "--draws", "1", "--about", "ranking of feeds")
     ended = prism(*first_time)
     assert ended.code == 0, ended.err
     made = len(server.calls) - calls
@@ -143,10 +143,10 @@ def test_choices_of_real_people_that_cannot_be_read_are_refused_before_the_first
         b"agent,choice\n1,caf\xe9\n": "real.csv:2: expected UTF-8 text, got byte 0xe9",
     }.items():
         Path("real.csv").write_bytes(text)
-        ended = prism("audit", str(run), "--calls", "300", "--against", "real.csv")
+        ended = prism("audit", str(run), "--calls", "150", "--against", "real.csv")
         last = ended.err.splitlines()[-1]
         assert (ended.code, problem in last) == (3, True), ended.err
-    ended = prism("audit", str(run), "--calls", "300", "--against", "none.csv")
+    ended = prism("audit", str(run), "--calls", "150", "--against", "none.csv")
     assert (ended.code, "none.csv: no such file" in ended.err) == (3, True), ended.err
     assert len(server.calls) == calls
 
@@ -157,7 +157,7 @@ def test_choices_of_real_people_stand_beside_the_models(run: Path, prism: Prism)
     with Path("tables", "questions.csv").open(encoding="utf-8", newline="") as file:
         lines = [f"{row['tick']};{row['answer']};{row['agent']}" for row in csv.DictReader(file)]
     Path("real.csv").write_text("\n".join(["tick;choice;agent", *lines]))
-    ended = prism("audit", "run", "--calls", "300", "--draws", "0", "--against", "real.csv")
+    ended = prism("audit", "run", "--calls", "150", "--draws", "0", "--against", "real.csv")
     assert ended.code == 0, ended.err
     variety = found(run)["variety"]
     assert variety["beside"] == variety["model"]
@@ -186,7 +186,7 @@ def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: 
 
 
 def test_another_temperature_is_no_other_model(run: Path, prism: Prism) -> None:
-    ended = prism("audit", "run", "--calls", "200", "--draws", "0", "--other", "llm.temperature=0.4")
+    ended = prism("audit", "run", "--calls", "150", "--draws", "0", "--other", "llm.temperature=0.4")
     assert ended.code == 0, ended.err
     audit = found(run)
     assert [each["way"] for each in audit["shifts"]] == WAYS
@@ -209,7 +209,7 @@ def test_another_model_that_cannot_be_asked_is_refused_before_any_question(
     other: str, code: int, problem: str, run: Path, prism: Prism, server: ModelServer
 ) -> None:
     before = len(server.calls)
-    ended = prism("audit", str(run), "--calls", "300", "--other", other)
+    ended = prism("audit", str(run), "--calls", "150", "--other", other)
     last = ended.err.splitlines()[-1]
     assert (ended.code, last.startswith(f"prism: {problem}")) == (code, True), ended.err
     assert len(server.calls) - before <= 2
@@ -222,7 +222,7 @@ def test_probabilities_and_single_answers_are_compared_by_shares_alone(prism: Pr
     with ModelServer(ServerSettings(logprobs=Logprobs.GRAMMAR)) as likely, ModelServer() as plain:
         assert prism("run", configure(likely.url, **sections), "-q", "--out", "run").code == 0
         other = ("--other", f"llm.host={plain.url}", "--other", "llm.method=json")
-        ended = prism("audit", "run", "--calls", "300", "--draws", "0", *other)
+        ended = prism("audit", "run", "--calls", "150", "--draws", "0", *other)
     assert ended.code == 0, ended.err
     audit = found(Path("run"))
     turned = {each["way"]: each["turned"] for each in audit["shifts"]}

@@ -115,8 +115,9 @@ def test_readers_need_no_lock_and_writers_refuse_with_the_name_of_the_file(small
     shutil.copytree(small_run, tmp_path / "runs" / "one")
     (tmp_path / "small.yaml").write_text(SMALL)
     write_experiment(tmp_path)
-    for command, shown, ended in zip(READERS, READERS.values(), without_locks([*READERS], tmp_path), strict=True):
-        assert (ended.code, shown in ended.out) == (0, True), (command, ended)
-    for command, file, ended in zip(WRITERS, WRITERS.values(), without_locks([*WRITERS], tmp_path), strict=True):
+    ends = dict(zip([*READERS, *WRITERS], without_locks([*READERS, *WRITERS], tmp_path), strict=True))
+    for command, shown in READERS.items():
+        assert (ends[command].code, shown in ends[command].out) == (0, True), (command, ends[command])
+    for command, file in WRITERS.items():
         said = f"prism: {file}: cannot be locked: No locks available; this file system has no locks (flock), so write"
-        assert (ended.code, said in ended.err) == (2, True), (command, ended)
+        assert (ends[command].code, said in ends[command].err) == (2, True), (command, ends[command])
