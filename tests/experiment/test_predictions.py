@@ -9,7 +9,7 @@ import pytest
 
 from prism.errors import ConfigError
 from prism.experiment import read_experiment, read_predictions, scored_predictions, scores_in_words
-from prism.experiment.scoring import Forecast, naive, scored
+from prism.experiment.predictions import Forecast, naive, scored
 from tests.catalogue import catalogue
 
 EXPERIMENT = read_experiment(

@@ -18,7 +18,6 @@ from actors.factory.oracle_backends import open_oracle
 from actors.runs.summary import Summary, summarise
 from actors.runtime.simulation import Simulation
 from actors.store.journal import JOURNAL
-from actors.store.messages import ticks_of
 from actors.store.oracle_log import ANSWERS
 from actors.store.run import header_in
 from prism.agents import Question, Update
@@ -32,6 +31,7 @@ from prism.social.world import SocialWorld
 from tests.catalogue import catalogue
 from tests.command import Prism, begin, end
 from tests.plain import plain
+from tests.recorded import ticks_of
 from tests.standin import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
 from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post
 from tests.wire.support import CHAT, ECONOMY, PEOPLE, Sections, asking, config, configure, from_tape, over, write

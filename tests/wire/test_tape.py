@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from actors.core.errors import first_error
-from actors.store.messages import ticks_of
 from prism.agents import Update
 from prism.agents.social_agent import ANYBODY, SocialAgent
 from prism.config import LLMConfig, ModelsConfig
@@ -25,6 +24,7 @@ from prism.llm.oracle import SocialModelOracle
 from prism.social.posts.post import PostKind, write_post
 from prism.statechart import AgentState
 from tests.command import Prism
+from tests.recorded import ticks_of
 from tests.standin import Exchange, Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.standin.server import made_up
 from tests.wire.support import (

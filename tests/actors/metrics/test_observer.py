@@ -21,18 +21,17 @@ from structlog.typing import EventDict
 
 from actors.core.snapshot import FALLBACK_REASONS
 from actors.factory.domains import build_domain
-from actors.metrics.event_loop import BEATS, PERIOD_S, LoopLag
-from actors.metrics.histogram import Histogram
 from actors.metrics.instruments import CALL, TICK
-from actors.metrics.observer import NOTICED_LATE
+from actors.metrics.observer import BEATS, NOTICED_LATE, PERIOD_S, LoopLag
+from actors.metrics.snapshot import Histogram
 from actors.runs.summary import summarise
 from actors.runtime.sharded_engine import ShardedEngine
 from deploy.scrape import Scrape
 from prism.config import Config, LLMConfig, SimulationConfig
+from prism.domain import Measure
 from prism.errors import OracleError
 from prism.llm import OracleStatistics
 from prism.llm.spending import CallCounters
-from prism.measure import Measure
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series

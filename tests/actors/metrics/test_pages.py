@@ -18,9 +18,7 @@ from structlog.typing import EventDict
 from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged
 from actors.core.phase import Phase
-from actors.metrics.endpoint import Endpoint
-from actors.metrics.http_server import MetricsServer
-from actors.metrics.scrapes import Scrapes
+from actors.metrics.endpoint import Endpoint, MetricsServer, Scrapes
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask, until

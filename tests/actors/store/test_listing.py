@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.core.phase import Phase
-from actors.store.checkpoint_writer import write_checkpoint
+from actors.store.checkpoint import write_checkpoint
 from actors.store.findings import Verification, verify_files
 from actors.store.journal import JOURNAL
 from actors.store.listing import RunStatus, list_run, runs_in

@@ -16,7 +16,6 @@ from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.store import record as module
 from actors.store.course import Step, read_course
 from actors.store.journal import JOURNAL, create_journal, read_tail, read_ticks
-from actors.store.messages import ticks_of
 from actors.store.record import Block, Record
 from actors.store.run import Recorded
 from actors.store.segments import check_segment, start_of
@@ -26,6 +25,7 @@ from prism.rows import Heap, Tick, TickRows, Values, read_rows
 from prism.tables import Shape
 from tests.actors.store.files import KINDS, SEGMENT, TABLES, empty_run, frames, header, write
 from tests.crash.disk import SimulatedDisk
+from tests.recorded import ticks_of
 
 COUNT = 42
 
