@@ -12,8 +12,9 @@ from math import isinf
 from typing import Final, Literal, NamedTuple, NoReturn, get_args
 
 from prism.errors import ExpressionError
+from prism.expectations import guess
 from prism.expressions import tree
-from prism.expressions.tree import Field, guesses
+from prism.expressions.tree import Field
 
 _TOKEN: Final = re.compile(
     r"""[ \t\r\n]*(?:
@@ -213,7 +214,7 @@ class _Parser:
             self._fail(token, f"there is no function {token.text}; there are: {', '.join(_FUNCTIONS)}")
         field = self._fields.get(token.text)
         if field is None:
-            self._fail(token, f"unknown field {token.text}; {guesses(token.text, list(self._fields))}")
+            self._fail(token, f"unknown field {token.text}; {guess(token.text, self._fields)}")
         kind: _Kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
         return _Operand(tree.Read(field), kind, token.column)
 
@@ -306,7 +307,7 @@ class _Parser:
             return
         if isinstance(other.node, tree.Text) and other.node.value not in values:
             problem = f"{operand.node.field.name} is never {other.node.value!a}"  # type: ignore[union-attr]  # a Read
-            self._fail(other, f"{problem}; {guesses(other.node.value, values)}")
+            self._fail(other, f"{problem}; {guess(other.node.value, values)}")
         if isinstance(other.node, tree.Read) and other.node.field.values and not {*values} & {*other.node.field.values}:
             self._fail(other, "expected a field that shares a value with the other one, found none that they share")
 

@@ -23,8 +23,9 @@ from math import inf, nan
 from typing import Any, Final, Protocol, cast, get_args
 
 from prism.errors import ExpressionError
+from prism.expectations import guess
 from prism.expressions import tree
-from prism.expressions.tree import Field, guesses
+from prism.expressions.tree import Field
 from prism.kernels import kernel
 
 EXP_MAX: Final = 709.0
@@ -62,7 +63,7 @@ def compiled(expression: tree.Expression, readers: Readers) -> Reader:
     for name in expression.fields:
         if name not in readers:
             column = expression.text.find(name) + 1
-            raise ExpressionError(expression.text, column, f"{name} has no reader; {guesses(name, list(readers))}")
+            raise ExpressionError(expression.text, column, f"{name} has no reader; {guess(name, readers)}")
     bound = _Bound(readers)
     value = source(expression, bound)
     made = _function(value, bound, str(expression), keep_text=bool(expression.text))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import ceil, floor, inf, isnan
 from typing import Final, Literal
 
 import msgspec
 
 from prism.errors import ExpressionError
-from prism.expectations import meant
 
 Kind = Literal["float", "int", "bool", "text", "texts"]
 
@@ -23,7 +22,6 @@ INT_MAX: Final = 2**53
 FLOAT_MAX: Final = sys.float_info.max
 _KINDS: Final = ("float", "int", "bool", "text", "texts")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
-_SHOWN_MAX: Final = 20
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,12 +72,6 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
     def _refused(self, problem: str) -> ExpressionError:
         return ExpressionError(self.name, 1, f"not a field: {problem}")
-
-
-def guesses(name: str, known: Sequence[str]) -> str:
-    """Return a hint for a name that is not known: those that there are, and the nearest one."""
-    shown = ", ".join(known[:_SHOWN_MAX]) + (", ..." if len(known) > _SHOWN_MAX else "")
-    return f"there {'is' if len(known) == 1 else 'are'}: {shown or 'none'}{meant(name, known)}"
 
 
 def reads_view(names: Iterable[str]) -> bool:

@@ -122,7 +122,7 @@ def test_an_error_of_a_reader_passes_through() -> None:
 
 
 def test_a_field_without_a_reader_is_named() -> None:
-    with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; there is: x"):
+    with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; did you mean x\?"):
         compiled(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
 
 
