@@ -112,7 +112,7 @@ def read_chart(text: str, source: str) -> ChartDefinition:
         ConfigError: the text is no chart; the message names the line and the key.
     """
     top = Entry(value=read_document(text, source), source=source)
-    try:  # a fifth of the time of `read_as`, which says what is wrong, and where
+    try:  # a third of the time of `read_as`, which says what is wrong, and where
         chart = msgspec.convert(without_lines(top.value), ChartKeys)
     except msgspec.ValidationError:
         chart, top = read_as(text, source, ChartKeys, lambda chart: chart)
