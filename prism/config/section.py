@@ -134,7 +134,8 @@ def keys_of(section: type[Section]) -> str:
 
 def meaning_of(kind: Any) -> str:
     """Return what a setting of this type means; empty if its declaration does not say."""
-    return next((meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description), "")
+    notes = getattr(kind, "__metadata__", ())  # a user's own domain may have others than ours
+    return next((each.description for each in notes if isinstance(each, Meta) and each.description), "")
 
 
 def no_section(section: type[Section], value: object) -> str:

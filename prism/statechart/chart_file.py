@@ -20,8 +20,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from prism.config.yaml_text import Entry, read_as, read_document, without_lines
-from prism.errors import ConfigError
+from prism.checked import record_of
+from prism.config.yaml_text import Entry, read_document, without_lines
+from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
 from prism.kernel_delays import DELAY_MAX
 from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, SetDefinition, StateDefinition
@@ -38,7 +39,7 @@ OF_ROW: Final = "a row such as {trigger: sees_post, target: evaluating}"
 OF_TARGET: Final = "the name of a state; without the key, the oracle chooses among the targets of the other rows"
 Target = Annotated[str, Meta(min_length=1, title=OF_TARGET)]
 Actions = Annotated[Action | tuple[Action, ...], Meta(title="the name of an action, or a list of names")]
-Formula = Annotated[str, Meta(min_length=1, title="an expression")] | float | int | bool
+Formula = Annotated[str, Meta(min_length=1)] | float | int | bool
 """The text of an expression, which YAML may have read as a number, or as true or false."""
 FIELD: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
@@ -50,8 +51,8 @@ class SetKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         to: an expression for the new value.
     """
 
-    to: Formula
-    when: Formula | None = None
+    to: Annotated[Formula, Meta(title="an expression")]
+    when: Annotated[Formula, Meta(title="an expression")] = ""
 
 
 class RowKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +66,8 @@ class RowKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     label: Words = ""
     effect: Words = ""
     set: Annotated[
-        dict[str, SetKeys | Formula], Meta(min_length=1, title="a mapping such as {opinion: author.opinion}")
+        dict[str, Annotated[SetKeys | Formula, Meta(title="an expression")]],
+        Meta(min_length=1, title="a mapping such as {opinion: author.opinion}"),
     ] = {}
 
 
@@ -90,11 +92,12 @@ class StateKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     initial: Words = ""
     on_entry: Actions = ()
     on_exit: Actions = ()
-    transitions: tuple[Annotated[RowKeys, Meta(title=OF_ROW)], ...] = ()
+    transitions: Annotated[tuple[Annotated[RowKeys, Meta(title=OF_ROW)], ...], Meta(title="a list of rows")] = ()
     states: States = {}
 
 
-States = Annotated[dict[Name, StateKeys | None], Meta(min_length=1, title="a mapping from names to states")]
+State = Annotated[StateKeys | None, Meta(title="a mapping")]
+States = Annotated[dict[Name, State], Meta(min_length=1, title="a mapping from names to states")]
 
 
 class ChartKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -112,10 +115,14 @@ def read_chart(text: str, source: str) -> ChartDefinition:
         ConfigError: the text is no chart; the message names the line and the key.
     """
     top = Entry(value=read_document(text, source), source=source)
-    try:  # a third of the time of `read_as`, which says what is wrong, and where
-        chart = msgspec.convert(without_lines(top.value), ChartKeys)
+    plain = _tidied(without_lines(top.value))
+    try:  # a third of the time of `record_of`, which says what is wrong, and where
+        chart = msgspec.convert(plain, ChartKeys)
     except msgspec.ValidationError:
-        chart, top = read_as(text, source, ChartKeys, lambda chart: chart)
+        try:
+            chart = record_of(ChartKeys, plain)
+        except SettingError as error:
+            raise top.refused(error.problem, error.keys[0]) from None
     reader = _ChartReader(top)
     return ChartDefinition(
         name=chart.name,
@@ -124,6 +131,27 @@ def read_chart(text: str, source: str) -> ChartDefinition:
         source=source,
         initial_line=top.at("initial").line,
     )
+
+
+_KEYS: Final = (*ChartKeys.__struct_fields__, *StateKeys.__struct_fields__, *RowKeys.__struct_fields__)
+_MAY_BE_BLANK: Final = {*_KEYS} - {"states", "after", "trigger", "target", "set"}
+
+
+def _tidied(value: Any, *, of_names: bool = False) -> Any:
+    """Return a part of a chart without the spaces around texts, and without keys that are left blank.
+
+    Args:
+        of_names: whether its keys are names of states or attributes, which say something without a value, too.
+    """
+    if isinstance(value, dict):
+        return {
+            key: _tidied(each, of_names=not of_names and key in ("states", "set"))
+            for key, each in value.items()
+            if each is not None or of_names or key not in _MAY_BE_BLANK
+        }
+    if isinstance(value, list):
+        return [*map(_tidied, value)]
+    return value.strip() if isinstance(value, str) else value
 
 
 class _ChartReader:
@@ -170,8 +198,8 @@ class _ChartReader:
         sets = []
         for name, each in row.set.items():
             change = each if isinstance(each, SetKeys) else SetKeys(to=each)
-            when, line = "" if change.when is None else _text(change.when), self._top.at(f"{path}.set.{name}").line
-            sets.append(SetDefinition(name=name, to=_text(change.to), when=when, line=line))
+            line = self._top.at(f"{path}.set.{name}").line
+            sets.append(SetDefinition(name=name, to=_text(change.to), when=_text(change.when), line=line))
         return RowDefinition(
             trigger=row.trigger,
             target=row.target,

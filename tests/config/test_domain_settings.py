@@ -16,7 +16,7 @@ OWN = "simulation: {domain: 'study:build'}\n"
 
 
 class Timing(Section):
-    red: Annotated[int, Meta(ge=1)] = 3
+    red: Annotated[int, "seconds", Meta(ge=1)] = 3
 
 
 class Lights(Section):

@@ -47,6 +47,44 @@ def test_a_file_becomes_a_definition_with_its_lines() -> None:
     assert (row.do, row.oracle, row.label, row.line) == (("draft_reply", "draft_post"), False, "bored", 12)
 
 
+def test_keys_may_be_left_blank_and_texts_may_be_blocks_of_lines() -> None:
+    chart = read_chart(
+        """\
+name:
+initial: idle
+states:
+  idle:
+    description: >
+      Stop browsing,
+      wait for next round
+    role: " offline "
+    effect:
+    on_entry:
+    transitions:
+      - trigger: feed_ready
+        target: label
+        when: |
+          agent.ticks_in_state >= 3
+        do: [" draft_reply "]
+        label:
+        set: {mood: " 1.0 "}
+  label:
+    transitions:
+  role:
+""",
+        "blank.yaml",
+    )
+    idle, *others = chart.states
+    assert (idle.description, idle.role) == ("Stop browsing, wait for next round", "offline")
+    assert (idle.rows[0].when, idle.rows[0].do, idle.rows[0].label) == (
+        "agent.ticks_in_state >= 3",
+        ("draft_reply",),
+        "",
+    )
+    assert [each.to for each in idle.rows[0].sets] == ["1.0"]
+    assert [(each.name, each.rows) for each in others] == [("label", ()), ("role", ())]
+
+
 @catalogue(
     ("ticks", "law", "numbers", "field"),
     [
@@ -73,6 +111,17 @@ REFUSED = [
     ("trigger: feed_ready,", "", "small.yaml:6: states.idle.transitions[0].trigger: is missing; expected a name of"),
     ("trigger: feed_ready", "trigger: feed ready", "small.yaml:6: states.idle.transitions[0].trigger: expected a name"),
     ("target: scrolling", "target: ''", "small.yaml:6: states.idle.transitions[0].target: expected the name"),
+    ("target: scrolling", "target:", "small.yaml:6: states.idle.transitions[0].target: expected the name"),
+    (
+        "target: scrolling",
+        "set: {mood: [1]}",
+        "small.yaml:6: states.idle.transitions[0].set.mood: expected an expression, got [1]",
+    ),
+    (
+        "target: scrolling",
+        "set: {mood: {to: 1, when: ''}}",
+        "small.yaml:6: states.idle.transitions[0].set.mood.when: expected an expression, got ''",
+    ),
     ("target: scrolling", "goto: scrolling", "small.yaml:6: states.idle.transitions[0].goto: unknown key"),
     (
         "- {trigger: feed_ready, target: scrolling}",
