@@ -81,7 +81,6 @@ def prometheus(
     targets: Sequence[str],
     *,
     quick: bool = False,
-    speed: int = QUICK,
     sends_to: str | None = None,
     receives: bool = False,
 ) -> Iterator[Prometheus]:
@@ -90,8 +89,7 @@ def prometheus(
     Its data and its log are in this directory.
 
     Args:
-        quick: run faster than shipped; it scrapes as often as it evaluates the rules.
-        speed: how many times as fast. For 60, that is four times a second.
+        quick: run faster than shipped; it scrapes as often as it evaluates the rules: four times a second.
         sends_to: the address of another one; the shipped configuration for remote write is taken, with this address.
         receives: it takes what another one sends.
 
@@ -101,7 +99,7 @@ def prometheus(
     binary = shutil.which("prometheus")
     if binary is None:
         raise FileNotFoundError("prometheus is not installed")
-    config = _configuration(directory, speed if quick else 1, sends_to)
+    config = _configuration(directory, sends_to, quick=quick)
     _write_targets(directory / TARGETS, targets)
     address = f"127.0.0.1:{free_port()}"
     command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
@@ -120,9 +118,9 @@ def prometheus(
             process.wait(timeout=20)
 
 
-def quickened(rules: str, speed: int = QUICK) -> str:
-    """Return the rules with every duration divided by `speed`: for 60, `[5m]` is `[5000ms]`, `for: 1m` is `1000ms`."""
-    return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // speed}ms", rules)
+def quickened(rules: str) -> str:
+    """Return the rules with shorter durations: `[5m]` is `[5000ms]`, `for: 1m` is `1000ms`."""
+    return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // QUICK}ms", rules)
 
 
 def _write_targets(path: Path, targets: Sequence[str]) -> None:
@@ -132,17 +130,17 @@ def _write_targets(path: Path, targets: Sequence[str]) -> None:
     draft.replace(path)
 
 
-def _configuration(directory: Path, speed: int, sends_to: str | None) -> Path:
+def _configuration(directory: Path, sends_to: str | None, *, quick: bool) -> Path:
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
-        (directory / name).write_text(rules if speed == 1 else quickened(rules, speed), encoding="utf-8")
+        (directory / name).write_text(quickened(rules) if quick else rules, encoding="utf-8")
     shipped = SHIPPED / ("prometheus.yml" if sends_to is None else REMOTE_WRITE)
     config = yaml.safe_load(shipped.read_text(encoding="utf-8"))
     config["rule_files"] = list(RULES)
     (job,) = config["scrape_configs"]
     job["file_sd_configs"] = [{"files": [TARGETS], "refresh_interval": "1s"}]
-    if speed != 1:
-        every = f"{15_000 // speed}ms"
+    if quick:
+        every = f"{15_000 // QUICK}ms"
         config["global"] |= {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every}
     if sends_to is not None:
         (remote,) = config["remote_write"]

@@ -187,7 +187,7 @@ async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> 
     await to_thread.run_sync(read_manifest, path)
     async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
-        resumed = (await to_thread.run_sync(resume_run, plan)).run
+        resumed, _ = await to_thread.run_sync(resume_run, plan)
         _refuse_two_observers(resumed.config, host.observer)
         if await to_thread.run_sync(lambda: resumed.is_done):
             return await to_thread.run_sync(read_result, path)

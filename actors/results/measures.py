@@ -58,21 +58,11 @@ TOTALS: Final = (PEOPLE, *ACTS, *(f"{name}{PER_PERSON}" for name in ACTS))
 """The totals over the people who have a value of an attribute."""
 
 
-class RoundsPlace(NamedTuple):
-    """A place among the rounds: a column, and its statistic, `growth`, or nothing for its last value."""
-
-    column: str
-    over: str
-
-
-def rounds_place(place: str) -> RoundsPlace:
-    """Return the column and the statistic of a place that begins with `rounds.`."""
-    first, _, rest = place.removeprefix(ROUNDS_PREFIX).partition(".")
-    return (
-        RoundsPlace(rest, first)
-        if rest and (is_statistic(first) or first == GROWTH)
-        else RoundsPlace(place.removeprefix(ROUNDS_PREFIX), "")
-    )
+def rounds_place(place: str) -> tuple[str, str]:
+    """Return the column of a place that begins with `rounds.`, and its statistic: empty for the last value."""
+    named = place.removeprefix(ROUNDS_PREFIX)
+    first, _, rest = named.partition(".")
+    return (rest, first) if rest and (is_statistic(first) or first == GROWTH) else (named, "")
 
 
 def cascades_problem(place: str) -> str:
@@ -151,7 +141,7 @@ class RunNumbers:
             ConfigError: its people cannot be made again.
         """
         if place.startswith(ROUNDS_PREFIX):
-            found, over = self.over_rounds(place), rounds_place(place).over
+            found, (_, over) = self.over_rounds(place), rounds_place(place)
             if not found:
                 return self.number(place, None)
             if over in (MEAN, GROWTH):

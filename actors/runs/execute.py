@@ -425,12 +425,9 @@ async def simulate(
 RUN_ID = "in-memory"
 
 
-class InMemory(NamedTuple):
-    summary: Summary
-    rounds: RoundsTable
-
-
-async def execute_in_memory(config: Config, domain: Domain, host: Host, observed: Observation) -> InMemory:
+async def execute_in_memory(
+    config: Config, domain: Domain, host: Host, observed: Observation
+) -> tuple[Summary, RoundsTable]:
     """Run to the end or to the first signal, and return the summary and the rounds.
 
     Raises:
@@ -459,7 +456,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
                     tasks.cancel_scope.cancel()
             summary = summarise(simulation, perf_counter() - begun, stopped_by)
             tell_end(summary, phases)
-    return InMemory(summary, collector.rounds)
+    return summary, collector.rounds
 
 
 def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:

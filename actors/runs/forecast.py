@@ -275,7 +275,8 @@ def _timed(config: Config, size: int) -> tuple[float, float]:
 
 def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any] | None) -> int:
     host = Host(oracle=oracle, stop_signal=_Unstopped)
-    return anyio.run(execute_in_memory, config, domain, host, UNOBSERVED).summary.activations
+    summary, _ = anyio.run(execute_in_memory, config, domain, host, UNOBSERVED)
+    return summary.activations
 
 
 def _rehearsal_of(config: Config, most: int) -> Config:

@@ -87,13 +87,6 @@ class ResumePlan(NamedTuple):
         return self.rows.is_as_written(position, self.config.simulation.ticks_per_round)
 
 
-class ResumedRun(NamedTuple):
-    """A run that is ready to continue, and the repairs of its files, a sentence each."""
-
-    run: Run
-    notes: list[str]
-
-
 def plan_resume(
     path: Path,
     *,
@@ -145,8 +138,8 @@ def plan_resume(
     return plan
 
 
-def resume_run(plan: ResumePlan) -> ResumedRun:
-    """Repair the files of a run, and return it ready to continue.
+def resume_run(plan: ResumePlan) -> tuple[Run, list[str]]:
+    """Repair the files of a run, and return it ready to continue, with the repairs, a sentence each.
 
     Raises:
         RunDirectoryError: it may not be resumed.
@@ -164,7 +157,7 @@ def resume_run(plan: ResumePlan) -> ResumedRun:
     elif recovered.checkpoint is not None and not plan.has_rows_before(recovered.checkpoint.position):
         notes.append(f"{ROUNDS}: rows of its past are damaged, and stay as they are; `prism verify` names the first")
     notes += [f"{name}: {problem}" for name, problem in damaged.items()]
-    return ResumedRun(run, notes)
+    return run, notes
 
 
 def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
@@ -245,7 +238,8 @@ async def execute_through_losses(run: Run, host: Host, observed: Observation) ->
             raise ShardLostError(shard, str(error)) from None
         except ShardLostError as error:
             plan = await to_thread.run_sync(plan_resume, run.directory.path)
-            run, shard = (await to_thread.run_sync(resume_run, plan)).run, error.shard
+            run, _ = await to_thread.run_sync(resume_run, plan)
+            shard = error.shard
             losses = losses + 1 if run.recorded.ticks == ticks else 1
             ticks = run.recorded.ticks
             if losses >= LOSSES_MAX:

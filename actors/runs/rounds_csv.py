@@ -62,14 +62,14 @@ class RoundsWriter:
         self._store = store
         self._header = rows.partition(b"\n")[0].decode("ascii") if rows else ",".join(round_of(simulation))
         if rows:
-            self._store.continue_lines(ROUNDS, rows)
+            self._store.continue_rows(rows)
         else:
-            self._store.append_line(ROUNDS, self._header)
+            self._store.append_row(self._header)
 
     def after_tick(self, tick: int) -> None:
         """Append a row if `tick` is the last tick of a round."""
         if tick % self._ticks_per_round == 0:
-            self._store.append_line(ROUNDS, row_line(self._simulation, self._header))
+            self._store.append_row(row_line(self._simulation, self._header))
 
 
 class RoundsCollector:

@@ -34,6 +34,7 @@ from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
 from actors.store.recorded_ticks import RecordedTicks
+from actors.store.rounds import ROUNDS
 from prism.agents import Question
 from prism.sharing.archetype import Judged
 
@@ -124,8 +125,8 @@ class RunStore(RecordedBefore):
         """True if all of the next batch must be on the medium before it counts as written."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
         self._log_lengths = LogLengths(recorded.tick, recorded.answers_from)
-        self._lines: dict[str, Hash] = {}
-        """`{file of lines: the hash of all that was appended to it}`."""
+        self._rows: Hash | None = None
+        """The hash of all that is in the file of rounds; None without one."""
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
         self._error: OSError | None = None
@@ -281,14 +282,15 @@ class RunStore(RecordedBefore):
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
-    def continue_lines(self, file: str, content: bytes) -> None:
-        """Note the present content of a file of lines. Called before the first `append_line`."""
-        self._lines[file] = sha256(content)
+    def continue_rows(self, content: bytes) -> None:
+        """Note the present content of the file of rounds. Called before the first `append_row`."""
+        self._rows = sha256(content)
 
-    def append_line(self, file: str, text: str) -> None:
-        line = text.encode() + b"\n"
-        self._lines.setdefault(file, sha256()).update(line)
-        self._batch.lines.setdefault(file, []).append(line)
+    def append_row(self, text: str) -> None:
+        row = text.encode() + b"\n"
+        self._rows = self._rows or sha256()
+        self._rows.update(row)
+        self._batch.rows.append(row)
         self._changed.set()
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
@@ -300,7 +302,7 @@ class RunStore(RecordedBefore):
             link=link,
             answers_bytes=self._log_lengths.length_at(oldest_asked) if used_up else self._recorded.answers_from,
             answers_end=self._answers_bytes,
-            lines={file: content.digest() for file, content in self._lines.items()},
+            lines={} if self._rows is None else {ROUNDS: self._rows.digest()},
         )
 
     def checkpoint(self, draft: CheckpointWriter) -> None:

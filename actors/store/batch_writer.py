@@ -16,6 +16,7 @@ from actors.store.checkpoint import CheckpointWriter
 from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS
+from actors.store.rounds import ROUNDS
 
 COMMITS_KEPT = 1000
 
@@ -25,15 +26,15 @@ class Batch(msgspec.Struct):
 
     Args:
         answers: frames for the oracle's log; `frames`: frames for the journal.
-        lines: `{file: lines to append}`, for files that a resume repairs from the journal.
+        rows: lines for the file of rounds, which a resume repairs.
     """
 
     answers: list[bytes] = []
     frames: list[bytes] = []
-    lines: dict[str, list[bytes]] = {}
+    rows: list[bytes] = []
 
     def __bool__(self) -> bool:
-        return bool(self.answers or self.frames or self.lines)
+        return bool(self.answers or self.frames or self.rows)
 
 
 class StoreCounters(msgspec.Struct):
@@ -79,12 +80,11 @@ class RunWriter:
         self._keeps_answers = keeps_answers
         self._answers_unsynced = True
         """True if a file may hold data that is not on the medium, such as the last writes of an earlier process."""
-        self._unsynced_lines: dict[str, None] = {}
-        self._named: set[str] = set()
-        """Files of lines whose names are on the medium."""
+        self._rows_unsynced = self._rows_named = False
+        """True if rows may not be on the medium; True if the name of their file is."""
 
     def write(self, batch: Batch) -> None:
-        """Write the answers, then the frames that depend on them, then the lines."""
+        """Write the answers, then the frames that depend on them, then the rows."""
         if batch.answers:
             self._answers_unsynced = True
             self._disk.append(ANSWERS, b"".join(batch.answers))
@@ -95,20 +95,20 @@ class RunWriter:
             self._statistics.journal_bytes += sum(map(len, batch.frames))
             self._statistics.ticks += len(batch.frames)
             self._statistics.commit_s.append(perf_counter() - begun)
-        for file, lines in batch.lines.items():
-            self._disk.append(file, b"".join(lines))
-            self._unsynced_lines[file] = None
+        if batch.rows:
+            self._rows_unsynced = True
+            self._disk.append(ROUNDS, b"".join(batch.rows))
 
     def sync_all(self) -> None:
         """Wait until everything written is on the medium, also the last writes of an earlier process."""
         self._sync_answers()
         self.journal.sync()
-        lines, self._unsynced_lines = self._unsynced_lines, {}
-        for file in lines:
-            self._disk.sync(file)
-        if not self._named.issuperset(lines):
-            self._disk.sync_directory()  # else a power cut might keep a checkpoint's name and lose theirs
-            self._named.update(lines)
+        if self._rows_unsynced:
+            self._rows_unsynced = False
+            self._disk.sync(ROUNDS)
+            if not self._rows_named:
+                self._disk.sync_directory()  # else a power cut might keep a checkpoint's name and lose theirs
+                self._rows_named = True
 
     def finish(self) -> None:
         """Wait until everything is on the medium, and find full segments that an earlier process has left."""

@@ -141,13 +141,9 @@ def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:
 R = TypeVar("R")
 
 
-def logged_after(path: Path, offset: int) -> Iterator[tuple[LogRecord, int]]:
-    return _up_to_damage(path, lambda disk: read_records(disk, offset or FIRST_ANSWER))
-
-
 def logged_in(path: Path) -> Iterator[LogRecord]:
     """Yield the records of a run's log, in its order."""
-    return (record for record, _ in logged_after(path, 0))
+    return (record for record, _ in _up_to_damage(path, read_records))
 
 
 def answers_in(path: Path) -> Iterator[LoggedAnswer]:

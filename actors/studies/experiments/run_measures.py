@@ -134,7 +134,7 @@ class KnownMeasures:
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
         """Return the problem of a measure; empty if runs have it, or if only a run can tell."""
         if place.startswith(ROUNDS_PREFIX):
-            column = rounds_place(place).column
+            column, _ = rounds_place(place)
             is_known = column in self._columns
             if is_known:
                 return ""

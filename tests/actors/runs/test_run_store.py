@@ -131,7 +131,7 @@ async def _run_on(path: Path, execute: Execute) -> None:
             for tick, each in enumerate(ticks):
                 await store.keep(encode(decided(tick, 2)))
                 await store.commit(tick, each.frame)
-                store.append_line("rounds.csv", str(tick))
+                store.append_row(str(tick))
             store.checkpoint(draft_at(20, ticks[-1].end, ticks[-1].link))
             await store.close()
     await anyio.to_thread.run_sync(disk.close)
