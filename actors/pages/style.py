@@ -57,10 +57,6 @@ _LISTED = """
 """
 
 
-def tables_css() -> str:
-    return _TABLES + "".join(_LISTED.format(width=room - 1, room=room) for _, room in ROOMS)
-
-
 GRID = """
 .charts { display: flex; flex-wrap: wrap; gap: 34px 28px; align-items: flex-start; }
 .card { margin: 0; min-width: 0; flex: 1 1 min(340px, 100%); }
@@ -142,4 +138,5 @@ svg text { paint-order: stroke; stroke: var(--ground); stroke-linejoin: round; s
 
 
 def report_css() -> str:
-    return theme_css() + GRID + tables_css() + _RULES
+    listed = (_LISTED.format(width=room - 1, room=room) for _, room in ROOMS)
+    return "".join((theme_css(), GRID, _TABLES, *listed, _RULES))

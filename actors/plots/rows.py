@@ -106,12 +106,7 @@ def rows(
     layers.append(layer(words).mark_text(color=TEXT, **text).encode(x=alt.value(0), y=y, text="words:N"))
     if names:
         layers.append(key(names))
-    legend = 18 * len(names)
-    height = EDGE + WORDS_LINE * wrapped(unit).count("\n") + room + legend
+    height = EDGE + WORDS_LINE * wrapped(unit).count("\n") + room + 18 * len(names)
     whole = alt.layer(*layers).resolve_scale(color="independent", shape="independent")
-    return themed(fitted(whole, height), title, f"{caption}{more_rows(given)}")
-
-
-def more_rows(given: Sequence[object]) -> str:
-    """Return a sentence on the rows that are not drawn; empty if all are."""
-    return f" The first {ROWS_MAX} of {len(given):,} are drawn." if len(given) > ROWS_MAX else ""
+    more = f" The first {ROWS_MAX} of {len(given):,} are drawn." if len(given) > ROWS_MAX else ""
+    return themed(fitted(whole, height), title, f"{caption}{more}")

@@ -22,11 +22,12 @@ from actors.display.work import GREETING, PREPARING, step_shown
 from actors.factory import domains
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, entrust, settled
+from actors.factory.own_code import allow
 from actors.logs.output import in_notebook
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.results.result import RunResult, read_result
-from actors.runs.code import trust_run
+from actors.runs.code import unknown_code_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory
 from actors.runs.resume import execute_through_losses, plan_resume, resume_run
@@ -183,7 +184,7 @@ async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] |
 
 async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> RunResult:
     if trust:
-        await to_thread.run_sync(trust_run, path)
+        await to_thread.run_sync(lambda: allow(unknown_code_of(path)))
     await to_thread.run_sync(read_manifest, path)
     async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))

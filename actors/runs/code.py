@@ -11,7 +11,7 @@ from pathlib import Path
 
 import prism
 from actors.factory.domains import own_code
-from actors.factory.own_code import OwnCode, allow, sources_below, sources_of, sources_sha256, unknown_code
+from actors.factory.own_code import OwnCode, sources_below, sources_of, sources_sha256, unknown_code
 from actors.store.manifest import CONFIG, Manifest, read_manifest
 from actors.store.run import read_resolved
 from prism.config import Config
@@ -87,8 +87,3 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
         with suppress(PrismError):  # an error of this file alone: the code that other files name is still asked about
             found |= {code.key: code for code in own_code(read_resolved(path / name, changes))}
     return unknown_code(found.values())
-
-
-def trust_run(path: Path, overrides: Sequence[str] = ()) -> None:
-    """Let the code that a run names be run here, now and later. The arguments are those of `unknown_code_of`."""
-    allow(unknown_code_of(path, overrides))

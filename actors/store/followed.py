@@ -193,10 +193,6 @@ class Followed:
         """Yield the messages of an agent from one tick to another, as far as there are any."""
         return of_agent(self.record, agent, first, last + 1)
 
-    def start_before(self, tick: int, bytes_max: int) -> int:
-        """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
-        return self.record.tick_before(tick, bytes_max)
-
     def _key_frame(self) -> _KeyFrame:
         return _KeyFrame(self.ticks, self._end.offset, self._states.of_agents.astype(np.uint8))
 

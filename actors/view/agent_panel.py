@@ -66,7 +66,7 @@ class AgentPanel:
         self._run, self.agent, self.tick = run, agent, tick
         self._show = Show(Config()) if run.opened is None else show_of(run.opened.config)
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
-        self.since = journal.start_before(max(tick, 0), STRETCH_BYTES)
+        self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
         """The first tick that was searched; earlier messages are left out."""
         messages, self.questions = [*journal.of_agent(agent, self.since, tick)], list[Put]()
         for each in messages:
