@@ -30,7 +30,7 @@ STUDY: dict[str, Any] = plain(
         },
         "population": {
             "size": 40,
-            "ambiguity": 0.5,
+            "ambiguity": 0.8,
             "posts_per_session": 0.4,
             "posts_by_followers": 1.5,
             "quality_sigma": 1.0,
