@@ -42,7 +42,11 @@ def test_what_a_stream_cannot_hold_is_written_with_backslashes_and_in_json_as_js
             assert json.loads(done.stdout.decode("ascii"))["value"]["name"] == "Łucja 😀"
         elif "explain" in command:
             assert b"\\u0141ucja \\U0001f600 (person 0)" in done.stdout
-    for encoding, name in (("ascii", b"Jos\\xe9 (1)"), ("cp1252", b"Jos\xe9 (1)"), ("ascii:replace", b"Jos? (1)")):
+    for encoding, name in (
+        ("ascii", b"Jos\\xe9 (person 1)"),
+        ("cp1252", b"Jos\xe9 (person 1)"),
+        ("ascii:replace", b"Jos? (person 1)"),
+    ):
         done = ended(place, {"PYTHONIOENCODING": encoding}, "explain", "run", "--agent", "1")
         assert name in done.stdout, encoding  # a way to replace that the user has set, stays
 
