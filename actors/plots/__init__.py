@@ -1,5 +1,6 @@
 """Charts of runs and experiments: one function a chart, from columns to an Altair object."""
 
+from actors.plots import home  # noqa: F401  # before the others, which import altair
 from actors.plots.cascades import (
     Marks,
     cascade,
