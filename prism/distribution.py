@@ -1,4 +1,4 @@
-"""The statistics of a distribution by name, such as `median` or `q90`; shares of cascades; distances."""
+"""The statistics of a distribution by name, such as `median` or `q90`; shares of cascades; and distances."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def moved_interval(resampled: NDArray[np.float64], found: float, widening: float
 
 
 def jensen_shannon_rows(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the divergence of each pair of rows in bits; each row is of weights, with a positive sum.
+    """Return the divergence of each pair of rows in bits; a row has weights with a positive sum.
 
     It is the Jensen-Shannon divergence, from 0 (the same shares of every option) to 1 (no option in common).
     Source: Lin, "Divergence measures based on the Shannon entropy" (1991).

@@ -1,4 +1,4 @@
-"""The wording of messages: a noun after its count, times, clauses in one sentence, and long texts cut."""
+"""The wording of messages: a noun after its count, times, clauses in one sentence, names of models, long texts cut."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def clauses(*parts: str) -> str:
 
 
 def model_name(model: str) -> str:
-    """Return the name of a model as others may read it: of a file, without its directories."""
+    """Return the name of a model as others may read it: without directories if it is a file."""
     is_file = model.startswith(("/", ".", "~")) or model.endswith(".gguf")
     return model.replace("\\", "/").rpartition("/")[2] if is_file else model
 
 
 def without_place(oracle: str) -> str:
-    """Return the description of a model that is asked without the address of its server, or the path of its tape."""
+    """Return the description of a model without the address of its server or the path of its tape."""
     models, by, rest = oracle.partition(" by ")
     return f"{', '.join(map(model_name, models.split(', ')))}{by}{_PLACE.sub('', rest, count=1)}"
 

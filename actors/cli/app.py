@@ -138,7 +138,7 @@ def _print_crash(error: Exception) -> None:
 
 
 def _print_usage_error(error: click.ClickException) -> None:
-    # JSON may be asked for by words that were not read, because an option before them is wrong.
+    # A wrong option may stand before --log-format, so click has not read the format.
     given = " ".join(sys.argv[1:]).replace("--log-format=", "--log-format ")
     form = given.partition("--log-format ")[2] or os.environ.get("PRISM_LOG_FORMAT", "")
     if output.is_json or form.startswith("json"):

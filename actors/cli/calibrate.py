@@ -15,7 +15,7 @@ from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_plan import asked_together, run_s
 from actors.cli.options import out_option, require, run_name
 from actors.cli.render import facts, show
-from actors.cli.study_options import FILE, JOBS, OF_STUDY, ON, FileGroup, interruptible, make_directory
+from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup, interruptible, make_directory
 from actors.cli.trust import TRUST
 from actors.core.machine import processors
 from actors.display.console import unwrapped_console
@@ -41,7 +41,7 @@ from prism.calibration import few_for_intervals, planned_runs, reasons, required
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
-OUT_OPTION = out_option(OF_STUDY, f"{OUT}/NAME")
+OUT_OPTION = out_option(STUDY_DIRECTORY, f"{OUT}/NAME")
 
 
 @click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")

@@ -80,8 +80,8 @@ def chart(  # an argument for each option
     The drawing is Mermaid text or an SVG picture, as --format says.
 
     Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
-    standard output, or to FILE, whose extension says the format (.mmd, .svg). The format yaml is the
-    chart's own file, to be changed and named in statechart.file.
+    standard output, or to FILE, whose extension says the format (.mmd, .svg). The format yaml is the chart's own file,
+    to be changed and named in statechart.file.
 
     --lint finds states that nobody can reach or leave, rows that are never taken, values for which no row holds or two
     do, and delays that never end anything or not within a round. It tries the guards with a sample of values. A gap,

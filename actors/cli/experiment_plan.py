@@ -44,7 +44,7 @@ def show_plan(made: Plan, out: Path, jobs: int) -> None:
     asked = asked_together(
         asking_of(made), out, [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
     )
-    # From the start of the processes on, so many cells at once.
+    # The processes start first, and then run `jobs` cells at once.
     runs_s = START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
     total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, runs_s if left else 0.0))
     rows = [

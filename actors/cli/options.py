@@ -43,13 +43,13 @@ class Directory(click.Path):
 
         if not self.file_okay and is_pack(Path(value)):
             self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
-        kinds = {each: MADE[each] for each in self._holds.split(" or ") if each in MADE}
+        kinds = {each: MARKS[each] for each in self._holds.split(" or ") if each in MARKS}
         if kinds and not self.file_okay and Path(value).is_file():
-            of = " or ".join("an experiment's" if each == "experiment" else f"a {each}'s" for each in kinds)
-            found = [file for each, made in kinds.items() for file in Path(f"{each}s").glob(f"*/{made}")]
+            owners = " or ".join("an experiment's" if each == "experiment" else f"a {each}'s" for each in kinds)
+            found = [file for each, mark in kinds.items() for file in Path(f"{each}s").glob(f"*/{mark}")]
             newest = max(found, key=lambda file: file.stat().st_mtime, default=None)
             advice = "" if ctx is None or newest is None else f", as in: {ctx.command_path} {newest.parent}"
-            self.fail(f"{value} is a file; expected {of} directory{advice}", param, ctx)
+            self.fail(f"{value} is a file; expected {owners} directory{advice}", param, ctx)
         path: Any = super().convert(value, param, ctx)
         if self._holds and not path.exists():
             raise RunDirectoryError(f"{path}: no such {self._holds}{_near(path)}")
@@ -80,14 +80,14 @@ class PackedOrDirectory(Directory):
         return directory
 
 
-MADE = {"run": "manifest.json", "experiment": "plans"}
+MARKS = {"run": "manifest.json", "experiment": "plans"}
 """`{what a directory holds: a file or directory by which it is known}`."""
 
 
 def _near(path: Path) -> str:
     """Return the advice with the runs and experiments whose names are most like a wrong path's; empty without any."""
     places = dict.fromkeys((path.parent, Path("runs"), Path("experiments")))
-    files = [file for place in places for made in MADE.values() for file in place.glob(f"*/{made}")]
+    files = [file for place in places for mark in MARKS.values() for file in place.glob(f"*/{mark}")]
     known = {file.parent.name: file.parent for file in files}
     near = [str(known[name]) for name in get_close_matches(path.name, known)]
     return f"; there is {' and '.join(near)}" if near else ""

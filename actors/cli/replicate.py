@@ -14,7 +14,7 @@ from actors.cli.command import command
 from actors.cli.experiment import execute, refuse_lost
 from actors.cli.options import out_option, run_name
 from actors.cli.render import line, show, table
-from actors.cli.study_options import JOBS, OF_STUDY, refuse_without_packages
+from actors.cli.study_options import JOBS, STUDY_DIRECTORY, refuse_without_packages
 from actors.cli.trust import TRUST
 from actors.display.words import duration
 from actors.factory.shipped import replications
@@ -43,7 +43,7 @@ from prism.quoting import printable
 
 @command()
 @click.argument("name", metavar="[NAME|FILE]", required=False)
-@out_option(OF_STUDY, f"{OUT}/NAME")
+@out_option(STUDY_DIRECTORY, f"{OUT}/NAME")
 @JOBS
 @TRUST
 def replicate(name: str | None, out: Path | None, jobs: int | None) -> None:

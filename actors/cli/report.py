@@ -50,10 +50,9 @@ def report(
     """Write one HTML file about runs: pictures and tables.
 
     RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
-    says how to make the runs again. Runs of one configuration with different
-    seeds are drawn as a median and a range; runs of other configurations stand beside them, with the settings that
-    differ. A run that is going on, was stopped or was killed is shown up to its last whole tick, and the page says so
-    at its top.
+    says how to make the runs again. Runs of one configuration with different seeds are drawn as a median and a range;
+    runs of other configurations stand beside them, with the settings that differ. A run that is going on, was stopped
+    or was killed is shown up to its last whole tick, and the page says so at its top.
 
     docs/cause.md explains every part.
     """

@@ -1,4 +1,4 @@
-"""`prism run`: run a simulation."""
+"""`prism run`: runs a simulation."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def make_directory(place: Path) -> None:
 
 
 EXPERIMENTS = Path("experiments")
-OF_STUDY = "Directory of the study; what is done there already is not done again."
-EXPERIMENT_OUT = out_option(OF_STUDY, f"{EXPERIMENTS}/NAME")
+STUDY_DIRECTORY = "Directory of the study; what is done there already is not done again."
+EXPERIMENT_OUT = out_option(STUDY_DIRECTORY, f"{EXPERIMENTS}/NAME")
 PACKAGES = ("scipy", "statsmodels", "SALib")
 
 

@@ -107,7 +107,7 @@ class RunParts:
         self._parts = parts_of(RunDirectory(run.path), run.config, run.domain, run.length)
         self._bases = [each.domain for each in self._parts]
 
-    def between(  # where to begin and to end, and what is another than in the run
+    def between(  # where to begin and to end, and what differs from the run
         self,
         start: int,
         end: int,

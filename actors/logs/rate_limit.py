@@ -1,6 +1,7 @@
 """Limits on repeated log lines: a few of a kind in a minute, and a count of the rest.
 
-A fault of every agent is one fault, and should not fill the log. One beside a run, which does not end it, is a line.
+A fault of every agent is one fault, and should not fill the log. A failure beside a run, which does not end the run, is
+logged in one line.
 """
 
 from __future__ import annotations

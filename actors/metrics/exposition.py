@@ -1,4 +1,4 @@
-"""The snapshot of a run as text for Prometheus."""
+"""The snapshot of a run as text for Prometheus, with the phase of the run and its counts of events."""
 
 from __future__ import annotations
 

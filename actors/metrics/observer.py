@@ -1,7 +1,7 @@
-"""The observer that publishes snapshots of a run, for other threads to read.
+"""The observer that publishes snapshots of a run, for other threads to read, and measures the lag of its event loop.
 
-It takes one after a tick or a beat of the event loop, at most four a second, and a scrape reads only the latest. So a
-scrape does not wait for the run, and the numbers of agents by state always add up to the population.
+It takes a snapshot after a tick or a beat of the event loop, at most four a second, and a scrape reads only the
+latest. So a scrape does not wait for the run, and the numbers of agents by state always add up to the population.
 
 Counters continue over the processes of a run, and never fall. So no number is shown that a kill could take back:
 what happened in a tick is shown once the journal has the tick on disk, and a call to a model once it is in the oracle's

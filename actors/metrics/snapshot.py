@@ -1,4 +1,4 @@
-"""The content of a scrape."""
+"""The content of a scrape: a snapshot of a run, with histograms of durations."""
 
 from __future__ import annotations
 

@@ -351,7 +351,7 @@ class Admission:
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
-        # Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is at an end.
+        # Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is now 1 or its most.
         if self._opened_at is None and not self.breaker.is_closed:
             emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))
             self._opened_at = now

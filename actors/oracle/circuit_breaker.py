@@ -1,7 +1,8 @@
 """A circuit breaker: while a backend is down, it is not asked, and probed now and then.
 
 Only signs that the backend is down count: timeouts, connection errors and server errors. An answer that cannot be
-parsed is the model's fault; it opens the breaker only if the breaker holds questions and nothing else comes for long.
+parsed is the model's fault; it opens the breaker only if the breaker holds questions and no other outcome comes for
+long.
 """
 
 from __future__ import annotations

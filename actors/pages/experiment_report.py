@@ -124,7 +124,7 @@ def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
     yield Section("statistics", "Statistics", list(_statistics(record)))
     if charts := forest(_named(record), outcome.exploratory):
         yield Section("comparisons", "Comparisons", [grid(charts, "comparisons")])
-    # Means, of the conditions that are compared first.
+    # Means: first those of the conditions that are compared.
     compared = [name for each in record.plan.experiment.hypotheses for name in each.contrast]
     chosen = list(dict.fromkeys([*compared, *record.conditions]))
     charts = mean_charts(record, chosen)

@@ -140,13 +140,13 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
 def _sections(
     groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real, on_step: Callable[[str], None]
 ) -> Iterator[Section]:
-    for section in _made(groups, differences, real):
+    for section in _sections_of(groups, differences, real):
         if section is not None:
             on_step(section.title)
             yield section
 
 
-def _made(groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real) -> Iterator[Section | None]:
+def _sections_of(groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real) -> Iterator[Section | None]:
     runs, pictures = [run for group in groups for run in group.runs], groups[0].first.show.pictures
     yield _glance(runs, groups, differences)
     if "cascades" in pictures:

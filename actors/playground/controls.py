@@ -1,4 +1,4 @@
-"""The settings that a page may change: numbers, choices and yes or no, each with its bounds and its meaning.
+"""The settings that a page may change: numbers, choices and yes or no, with bounds and meaning; and a chart's numbers.
 
 A page may not change texts, so it can name no file, no code and no server. Every value passes the checks that a file's
 values pass, and interventions do, too.

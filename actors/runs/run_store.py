@@ -163,7 +163,7 @@ class RunStore(RecordedBefore):
             for draft in filter(None, (self._written_draft, self._draft)):
                 draft.give_up()
             if self._draft is not None:
-                tasks.start_soon(self._write_checkpoint, self._draft)  # which waits for its end, and removes its file
+                tasks.start_soon(self._write_checkpoint, self._draft)  # it waits for the draft, and removes its file
                 self._draft = None
 
     async def _seal(self, tasks: TaskGroup) -> bool:

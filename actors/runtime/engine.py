@@ -56,8 +56,8 @@ class EngineActor:
     Args:
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
-        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns what came
-            of them; None if they must be run one by one.
+        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their
+            outcome; None if they must be run one by one.
     """
 
     exchange: Exchange | None = None

@@ -228,7 +228,7 @@ class CheckpointWriter:
                 self._written_bytes += _size_of(frame)
 
     def give_up(self) -> None:
-        """End whatever makes it outside of this process. A copy ends by itself, with the block of whoever makes it."""
+        """End the process that makes it, if there is one. A copy in this process ends with the block that makes it."""
 
     def put_in_place(self, disk: Disk) -> None:
         """Give it its name; remove older checkpoints, and drafts that crashes left. Blocks."""

@@ -1,4 +1,4 @@
-"""The course of a run: one reading of its record that gives all counts, curves and cascades."""
+"""The course of a run: one reading of its record that gives all counts, curves and cascades, and agents' states."""
 
 from __future__ import annotations
 

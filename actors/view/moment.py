@@ -30,7 +30,7 @@ def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> l
         tag("li", run.chip(name), tag("b", count(inside[style.number])), title=style.description or None)
         for name, style in run.styles.items()
     ]
-    # The questions up to a tick, by what became of them, from the samples of the run's course.
+    # The questions up to this tick by their outcome, from the samples of the run's course.
     course = journal.course()
     place = bisect_right(course.ticks, tick) - 1
     asked, answered, fallbacks = course.counted[place] if place >= 0 else (0, 0, 0)

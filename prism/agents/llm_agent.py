@@ -1,4 +1,4 @@
-"""An agent that asks a language model for its action."""
+"""Agents of an economy: their interface, and one that asks a language model for its action."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, PolicyDecision, SimulationState
 from prism.quoting import quoted
+
+_log = logging.getLogger(__name__)
 
 
 class Agent(ABC):
@@ -22,9 +24,6 @@ class Agent(ABC):
     @abstractmethod
     async def decide_action(self, state: SimulationState) -> Action:
         """Return the action that the agent proposes, not yet validated."""
-
-
-_log = logging.getLogger(__name__)
 
 
 class LLMAgent(Agent):

@@ -1,4 +1,7 @@
-"""The questions of one wave in columns, and the decisions that answer them. The objects are made only on access."""
+"""The questions of one wave in columns, the decisions that answer them, and the kinds of answers so far.
+
+A question or a decision is made as an object only on access.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ class HasForms(Protocol):
     """An owner of kinds of answers."""
 
     forms: Sequence[Kind]
-    """The kinds of updates so far, by number; those of questions stand for none."""
+    """The kinds of updates so far, by number. Questions have an empty entry."""
 
     asked: Mapping[int, QuestionKind]
     """The kinds of questions so far, by number."""

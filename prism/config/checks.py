@@ -73,8 +73,8 @@ def _clash(keys: str | Sequence[str], problem: str) -> SettingError:
     """Return the error of settings that are each valid and contradict each other.
 
     Args:
-        keys: their dotted paths, divided by spaces if it is a text, the first one to blame unless it is known which was
-            set last.
+        keys: their dotted paths; a text has spaces between them. The first one is to blame, unless it is known which
+            was set last.
         problem: the conflict, in words that are right for any of the keys.
     """
     return SettingError("Config", problem, keys=keys.split() if isinstance(keys, str) else keys)
@@ -87,7 +87,7 @@ def _repeated(key: str, names: Sequence[str], what: str) -> Iterator[SettingErro
 
 
 def _both(section: str, **given: bool) -> Iterator[SettingError]:
-    """Yield that one of two settings is missing, which are nothing without each other."""
+    """Yield an error if only one of two settings is given, because neither has a meaning without the other."""
     if len({*given.values()}) > 1:
         present, missing = sorted(given, key=lambda name: not given[name])
         problem = f"expected both {' and '.join(given)}, or neither: {missing} is missing"
@@ -95,7 +95,7 @@ def _both(section: str, **given: bool) -> Iterator[SettingError]:
 
 
 def _not_declared(config: Config, key: str, name: str, kinds: Collection[str]) -> Iterator[SettingError]:
-    """Yield that there is no such attribute of people, or that it is of another type."""
+    """Yield an error if people have no such attribute, or if it is of another type."""
     declared = config.population.attributes
     if name not in declared:
         known = guess(name, list(declared)) if declared else f"{PLACE} declares none"
@@ -425,7 +425,7 @@ def _when(place: str, each: InterventionConfig, simulation: SimulationConfig) ->
 
 
 def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[SettingError]:
-    """Yield the agents that do not exist, as far as that is known before they are made, and authors of too much."""
+    """Yield an error for each agent that is known not to exist before agents are made, and for authors of too much."""
     domain, population = config.simulation.domain, config.population
     is_known = domain == "social" and population.graph.path is None and population.profiles is None
     for place, agent in placed_agents(interventions):

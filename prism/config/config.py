@@ -1,4 +1,4 @@
-"""The configuration of a whole run: its sections, checked together, as data, and with what it is calibrated on."""
+"""The configuration of a whole run, the list and the schema of its settings, and the data that it is calibrated on."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def settings() -> tuple[Setting, ...]:
     found = []
     for path, section in sections_of(Config).items():
         for field in msgspec.structs.fields(section):
-            # What is at the top belongs to a user's domain, which only that domain can describe, or is a list.
+            # Skipped: sections, and fields at the top: a list, and settings that only a user's own domain can describe.
             if not path or is_section(field.type):
                 continue
             value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()

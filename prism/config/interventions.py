@@ -130,7 +130,7 @@ class InterventionConfig(Section, omit_defaults=True):
         held = super().taken(name, value)
         if name != "set" or held is None:
             return held
-        # The values of settings as their sections hold them; unknown settings keep their values.
+        # Convert each value as the section of its setting does; the values of unknown settings stay.
         known = {path: where for paths in CHANGEABLE.values() for path, where in paths.items()}
         for path, given in held.items():
             section, setting = known.get(path, (None, ""))

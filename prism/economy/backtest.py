@@ -2,8 +2,8 @@
 
 For each quarter the rule gets the figures of `lag_quarters` before and, for smoothing, the actual rate of the quarter
 before: nothing later than it could have seen. It is compared with the forecast of no change, which is the actual rate
-    of the quarter before. Two kinds of hindsight remain: the figures are revised ones, where policy had first prints
-    (Orphanides 2001), and the natural rate of unemployment is one number, known from the start.
+of the quarter before. Two kinds of hindsight remain: the figures are revised ones, where policy had first prints
+(Orphanides 2001), and the natural rate of unemployment is one number, known from the start.
 """
 
 from __future__ import annotations

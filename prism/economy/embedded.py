@@ -148,13 +148,14 @@ class EmbeddedAdviser:
             action = f"{verb} the interest rate by {_points(abs(change))} percentage points"
         else:
             action = f"Keep the interest rate at {state.interest_rate:.2f}%"
-        work, output = state.unemployment, output_gap(state.unemployment, self._economy.macro)
+        unemployment, natural = state.unemployment, self._economy.macro.natural_unemployment
+        output = output_gap(unemployment, self._economy.macro)
         kept = f", of which smoothing keeps {rule.smoothing:.0%}" if rule.smoothing else ""
         bounded = f", and the floor is {rule.rate_floor:.2f}%" if asked < rule.rate_floor else ""
         return PolicyDecision(
             action=action,
             reasoning=f"Inflation is {state.inflation:.2f}%, {state.inflation - rule.inflation_target:+.2f} points "
-            f"from its target. Unemployment is {work:.2f}%, {work - self._economy.macro.natural_unemployment:+.2f} "
+            f"from its target. Unemployment is {unemployment:.2f}%, {unemployment - natural:+.2f} "
             f"points from its natural rate: an output gap of {output:+.2f}% by Okun's law. The rule asks for "
             f"{rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
             f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({output:.2f}) = "

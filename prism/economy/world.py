@@ -104,7 +104,7 @@ class EconomyWorld(World):
                 return [Trigger(tick, nation, "review", self._situation(nation)) for nation in self.actions]
         while self._waiting:
             nation = self._waiting.pop()
-            # Whether the nation's proposal of this quarter is to be applied.
+            # A nation's proposal of this quarter is applied only if it was validated and accepted.
             action = self.actions.get(nation)
             if action is not None and action.validated and self.stages[nation] is PolicyState.ACCEPTED:
                 return [Trigger(tick, nation, "apply", self._situation(nation))]
@@ -175,8 +175,8 @@ class EconomyWorld(World):
         text = "Proposals by what became of them; an applied one was accepted before."
         return [
             *(
-                Measure(name=one, help=of, kind="gauge", value=getattr(now, key))
-                for key, (one, of) in INDICATORS.items()
+                Measure(name=name, help=about, kind="gauge", value=getattr(now, key))
+                for key, (name, about) in INDICATORS.items()
             ),
             *(
                 Measure(name=metric, help=text, kind="counter", labels={"outcome": name}, value=self.counts[name])

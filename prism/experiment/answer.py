@@ -136,7 +136,7 @@ def _crossed_cascades(
         noun = "post" if figure(middle) == "1" else "posts"
         yield f"But most cascades were {word}: a median of {figure(middle)} {noun} against {figure(other)}."
     else:
-        # The size of which the shares of cascades at least as large differ most the other way.
+        # The size at which the shares of cascades of that size or more differ most in the other direction.
         least, share, other, most = 0, 0.0, 0.0, NOTABLE
         for size in sorted({size for sizes in (*first, *second) for size in sizes if size > 1}):
             ours, theirs = [[share_of_at_least(each, size) for each in sizes] for sizes in (first, second)]

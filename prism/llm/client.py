@@ -134,7 +134,7 @@ class LLMClient:
                 said, value = await self._attempt(request, response_model)
             except LLMFailureException as error:
                 if attempt + 1 == self._attempts or (error.reason in FINAL and not error.is_answer):
-                    # The failure of the last attempt, in one line of the log.
+                    # Log the failure of the last attempt in one line.
                     attempts = attempt + 1
                     failure = LLMFailureException(
                         error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s

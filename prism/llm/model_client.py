@@ -314,7 +314,7 @@ class ModelClient(Backend):
         """Return the line about a server that answers no test question, which says what to set."""
         where, wanted, detail = f"the {self.kind} at {self._host}", self._config.model, error.detail
         if error.is_of_key:
-            # The line about a server that asks for a key, or for another one.
+            # The server asks for a key, or refuses the one that it got.
             variable = self._config.api_key_env
             if own := ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers):
                 return f"{self._host} refuses the key; check what {own} holds: {detail}"

@@ -128,7 +128,7 @@ class OllamaChatClient(ModelClient):
                 if error.status == 413:  # the question is too long for it
                     return None
                 raise
-            # The weight of each option, in the order of the options. Raises: ValueError.
+            # The weight of each option, in the order of the options.
             answer = response.answers.get(_QUESTION)
             found = answer.probabilities if isinstance(answer, ollama.SystemOneChoiceAnswer) else {}
             weights = {option: found.get(option, 0.0) for option in request.options}

@@ -236,7 +236,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         with self._counting_failures():
             if writers:
                 return await self._written(prompt, options, writers)
-            # An option drawn from probabilities if the model gives sound ones, else the one that it names.
+            # The option is drawn from probabilities if the model gives sound ones; else the model names it.
             if (found := await self._weighed(self._choice(prompt))) is not None:
                 # In the order of the question, not of the showing: equal probabilities give equal draws.
                 weights = [found.probabilities[words] for words in prompt.options]
@@ -268,7 +268,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
                 weights = [found.probabilities[words] for words in prompt.options]
                 total = math.fsum(weights)
                 return Judgement(tuple(weight / total for weight in weights), found.method)
-            # The shares of the options among so many answers; at temperature 0 there is only one answer.
+            # The shares of the options among `samples` answers; at temperature 0 all answers would be the same.
             is_certain = self._config.temperature == 0.0
             counts = [0] * len(prompt.options)
             for number in range(1 if is_certain else samples):

@@ -1,4 +1,4 @@
-"""A stylised fact: a number of the real world, the same number of a run, and whether they agree; those of economies."""
+"""Stylised facts: numbers of the real world beside those of runs, whether they agree, and the facts of economies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of cascades: trees of posts with the replies and reshares below them.
+"""The shapes of cascades, which are trees of posts with replies and reshares below them, and files of cascades.
 
 Sources: Goel, Anderson, Hofman & Watts (2016) for structural virality; Vosoughi, Roy & Aral (2018) for depth and the
 largest breadth.
@@ -74,7 +74,7 @@ def shapes_in(parents: Ints, minutes: Floats) -> Shapes:
     originals = np.flatnonzero(parents < 0)
     size, count = sizes[originals], len(originals)
     found = Shapes(size, np.zeros(count, np.int64), np.ones(count, np.int64), np.zeros(count), minutes[originals])
-    # Most posts are alone: the rest is about the others.
+    # Most posts are alone: the steps below need only the others.
     inside = np.flatnonzero(sizes[roots] > 1)
     if not len(inside):
         return found

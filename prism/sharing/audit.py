@@ -69,7 +69,7 @@ def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
         np.array([audit.own for audit in audits], dtype=np.float64),
         np.array([audit.shared for audit in audits], dtype=np.float64),
     )
-    # How much too far apart the two are expected to be: 0 for probabilities. To second order,
+    # The divergence that samples are expected to have too much: 0 for probabilities. To second order,
     # JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n. So each option
     # with a share adds 1 - q, and all of them together their number less 1.
     freedom = np.array([sum(q > 0.0 for q in audit.shared) - 1 for audit in audits], dtype=np.float64)
@@ -110,8 +110,8 @@ def mean_with_interval(
     if np.ptp(array) <= _EQUAL:
         if bounds is None:
             return Estimate(mean=mean)
-        # A few values that were not drawn may differ, up to the bounds. That none of them was drawn has a probability
-        # of 5% if they are 3 of n, or, with unequal chances, 3 times the largest weight.
+        # Some values may differ, up to the bounds, though no drawn one does. If 3 of n values differ, or, with unequal
+        # chances, a weight of 3 times the largest, the probability to draw none of these is 5%.
         others = min(1.0, _THREE * float(each.max()) / math.fsum(each))
         low, high = mean - others * max(0.0, mean - bounds[0]), mean + others * max(0.0, bounds[1] - mean)
         return Estimate(mean=mean, low=low, high=high)

@@ -275,7 +275,7 @@ class ChoiceOracle(Oracle[AgentState]):
     def chances(
         self, agents: Ints, asked: Mapping[tuple[str, ...], Ints], columns: Mapping[str, Values], people: People
     ) -> dict[tuple[str, ...], list[list[float]]] | None:
-        """Return `distribution` of each question, bit for bit, as `prism.domain.Said.chances`."""
+        """Return `distribution` of each question, bit for bit, as `prism.domain.HasWords.chances`."""
         own = self._own_of_all(agents.astype(np.int64), people) if self._answers_as_own else None
         if own is None or not {SEEN, *_SEEN} <= columns.keys():
             return None

@@ -102,9 +102,9 @@ class Stretches:
         world.ticks = done + (left >= 0)
         network.check_limits(done)
         rest = None if left < 0 else SocialWave(world, done, wave.due[:left].copy(), wave.codes[:left].copy())
-        # What came of these ticks.
+        # The progress of these ticks, as the kernel has noted it.
         done, asked, settled, updates = (int(log.progress[place]) for place in (DONE, ASKED, NEXT, UPDATES))
-        # What took place: events are in the order of their waves, so each table has its rows in this order, too.
+        # Events are in the order of their waves, so each table has its rows in this order, too.
         posts = network.state.t.counts.posts
         events = network.state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0

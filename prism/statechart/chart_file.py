@@ -35,9 +35,9 @@ Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,63}\Z", title="a name of 
 Words = Annotated[str, Meta(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*\Z", title="a text without control characters")]
 # No pattern stands in a union: msgspec 0.22 frees it too early there.
 Action = Annotated[str, Meta(min_length=1, title="the name of an action")]
-OF_ROW: Final = "a row such as {trigger: sees_post, target: evaluating}"
-OF_TARGET: Final = "the name of a state; without the key, the oracle chooses among the targets of the other rows"
-Target = Annotated[str, Meta(min_length=1, title=OF_TARGET)]
+ROW_TITLE: Final = "a row such as {trigger: sees_post, target: evaluating}"
+TARGET_TITLE: Final = "the name of a state; without the key, the oracle chooses among the targets of the other rows"
+Target = Annotated[str, Meta(min_length=1, title=TARGET_TITLE)]
 Actions = Annotated[Action | tuple[Action, ...], Meta(title="the name of an action, or a list of names")]
 Formula = Annotated[str, Meta(min_length=1)] | float | int | bool
 """The text of an expression, which YAML may have read as a number, or as true or false."""
@@ -92,7 +92,7 @@ class StateKeys(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     initial: Words = ""
     on_entry: Actions = ()
     on_exit: Actions = ()
-    transitions: Annotated[tuple[Annotated[RowKeys, Meta(title=OF_ROW)], ...], Meta(title="a list of rows")] = ()
+    transitions: Annotated[tuple[Annotated[RowKeys, Meta(title=ROW_TITLE)], ...], Meta(title="a list of rows")] = ()
     states: States = {}
 
 
@@ -116,7 +116,7 @@ def read_chart(text: str, source: str) -> ChartDefinition:
     """
     top = Entry(value=read_document(text, source), source=source)
     plain = _tidied(without_lines(top.value))
-    try:  # a third of the time of `record_of`, which says what is wrong, and where
+    try:  # takes a third of the time of `record_of`, which is needed only to name the key of an error
         chart = msgspec.convert(plain, ChartKeys)
     except msgspec.ValidationError:
         try:
@@ -141,7 +141,7 @@ def _tidied(value: Any, *, of_names: bool = False) -> Any:
     """Return a part of a chart without the spaces around texts, and without keys that are left blank.
 
     Args:
-        of_names: whether its keys are names of states or attributes, which say something without a value, too.
+        of_names: whether its keys are names of states or attributes: these are kept without a value, too.
     """
     if isinstance(value, dict):
         return {
@@ -253,7 +253,7 @@ class _ChartReader:
 
 
 _LAWS: Final[dict[str, int]] = {DelayLaw.UNIFORM: 2, DelayLaw.GEOMETRIC: 1, DelayLaw.LOG_NORMAL: 2}
-"""`{law: its numbers}`."""
+"""`{law: how many numbers it has}`."""
 
 
 def _names(given: Actions) -> tuple[str, ...]:

@@ -218,7 +218,7 @@ class _Flattening:
             raise self._refused(place, _unknown("attribute", given.name, self._words.settable), given.line)
         kind: ValueKind = "number" if field.is_number else cast("ValueKind", field.kind)
         to = self._parsed(given.to, kind, place, given.line)
-        # The possible texts; an empty one if any text is possible.
+        # The texts that the new value may be; an empty one stands for any text.
         root = to.root
         values = (root.field.values or ("",)) if isinstance(root, Read) and root.field.kind == "text" else ()
         values = (root.value,) if isinstance(root, Text) else values

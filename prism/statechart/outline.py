@@ -1,4 +1,4 @@
-"""The outline of a chart: all that drawings have, from a file or from a chart made in Python; and as Mermaid text."""
+"""The outline of a chart: all that drawings show, from a file or from a chart made in Python, and its Mermaid text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
         targets = dict.fromkeys(row.target for row in state.rows)
         for target in targets:
             rows = tuple(row for row in state.rows if row.target == target)
-            # How often a run went from the states in one to those in another by one of these triggers.
+            # The times that a run went from a state in one to a state in the other by one of these triggers.
             triggers, befores = {row.trigger for row in rows}, leaves[state.name]
             afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
             count = (

@@ -37,7 +37,7 @@ EXCHANGED: Final = "exchanged"
 RULED: Final = "rules"
 TEMPERATURE: Final = "llm.temperature"
 MODEL: Final[Any] = SimpleNamespace(oracle=lambda model: model)
-"""In place of a domain: the oracle that is opened is the model itself."""
+"""A stand-in for a domain: its oracle is the model itself."""
 Change = Callable[[ChoicePrompt], ChoicePrompt]
 
 
@@ -45,7 +45,7 @@ class Way(NamedTuple):
     """A way to ask recorded questions."""
 
     name: str
-    what: str  # what is another than in the run, in words
+    what: str  # what differs from the run, in words
     overrides: tuple[str, ...] = ()  # settings of the oracle
     change: Change | None = None  # of the prompt
     is_other: bool = False  # whether the settings are those of `--other`
@@ -102,7 +102,7 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
         ),
     ]
     if other and not is_other:
-        # The address of a host and the directories of a model's file are no words for a paper.
+        # The words stand in a paper, so they leave out the address of a host and the directories of a model's file.
         told = [model_name(given["llm.model"])] if "llm.model" in given else []
         told += [f"{name}={value}" for name, value in given.items() if name not in ("llm.model", "llm.host")]
         what = "model" if "llm.model" in given else "host" if "llm.host" in given else "setting"

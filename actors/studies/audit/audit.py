@@ -404,7 +404,7 @@ class Auditing:
 
 @contextmanager
 def naming_other(is_other: bool) -> Iterator[None]:
-    """Let errors name the option with which other settings were given, if they are about these."""
+    """Add the name of the option --other to errors of the block, if they are about the settings that it gave."""
     try:
         yield
     except ConfigError as error:

@@ -26,7 +26,7 @@ from prism.columns import Floats, Ints
 from prism.domain import Domain
 from prism.statechart import Judgement, Oracle
 
-TOLD: Final = 8  # how often it is told how many futures are done
+TOLD: Final = 8  # messages on how many futures are done
 
 MakeOracle = Callable[[Domain, Features], Oracle[Any]]  # another process may call it
 
@@ -177,7 +177,7 @@ class Carrying(NamedTuple):
 
         Args:
             recorded, model: the choices of the study, and the model of them.
-            shifts: (what is another, (questions, differences)) of each way of asking.
+            shifts: (what differs from the run, (questions, differences)) of each way of asking.
             plain: the shares of the options by the plain question; empty without an answer.
             seed: of the resamples.
         """
@@ -216,7 +216,7 @@ class Carrying(NamedTuple):
             names = {each.measure: each.measure for each in claims}
             own_values = [{"": await to_thread.run_sync(measured, self.study.run(0).path, names, {})}] * len(everywhere)
             claims = [replace(each, effect=_effect(each, own_values[0])) for each in claims]
-        # 3. What each way of asking changes: at each seed, and at the same seed in each resample.
+        # 3. The change under each way of asking: at each seed, and at the same seed in each resample.
         base, before = [next(found) for _ in everywhere], [next(found) for _ in resamples]
         for what, _ in shifts:
             at, now = [next(found) for _ in everywhere], [next(found) for _ in resamples]

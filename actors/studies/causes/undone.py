@@ -1,4 +1,4 @@
-"""Futures of a run that are to be looked at, each with one thing undone: run here one by one, or in processes."""
+"""Futures of a run, each with one thing undone, run here one by one; and processes that run futures of any kind."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Processes(AbstractContextManager["Processes[Any]"], Generic[P]):
         """Return the results of work, in its order.
 
         Args:
-            key: work with neighbouring keys is given to one process, which then does less again.
+            key: work with neighbouring keys goes to one process, so that less of the run is done again.
         """
         order = sorted(range(len(wanted)), key=lambda place: key(wanted[place]))
         each = -(-len(order) // (self._number * SHARES)) or 1

@@ -1,6 +1,6 @@
-"""Processes of this machine that run cells: they stay warm, and are replaced when one of them is killed.
+"""The place where cells are run: processes of this machine, or a cluster of Ray.
 
-Memory is read from /proc; it is unknown without /proc.
+Processes stay warm, and are replaced when one of them is killed. Memory is read from /proc; without it, it is unknown.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     text = decode_text(data, source, config.encoding, "population.encoding")
     found = read_table(text, source, {*FIGURES, *config.attributes})
     columns = [each.lower() if each.lower() in FIGURES else each for each in found.header]
-    # The column of figures; the others are attributes which the table alone gives.
+    # One column has the figures; the others are attributes, which only this table may give.
     figure, *more = [column for column in columns if column in FIGURES] or [""]
     if not figure or more or len({*columns}) != len(columns):
         problem = f"expected one column of figures ({', '.join(FIGURES)}) and columns that differ"
@@ -122,7 +122,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
         row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
         if row in figures:
             raise InputError(source, f"is the row of line {lines[row]} again", line=line)
-        # A figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
+        # A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
         text = cells[figure]
         has_groups = found.separator != ";"
         number = plain_number(text) if "," not in text or (has_groups and figure == "count") else None
@@ -133,7 +133,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
             problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
             raise InputError(source, problem, key=figure, line=line)
         lines[row], figures[row] = line, number
-    # 2. Every combination has one.
+    # 2. Every combination must have a figure.
     table = MarginTable(source, names, figures, None)
     for row in product(*table.categories.values()):
         if row not in figures:

@@ -1,4 +1,4 @@
-"""Lists of people that change: those whom each person follows, their followers, and those whom they have muted.
+"""Lists of people that change, such as those whom each person follows, and rings of each person's latest numbers.
 
 A list has room behind it. One that is full moves to the end of the values, with room for as many again, so that lists
 grow at a constant cost a tie, and the space that they leave is never more than the space that they use.
@@ -33,7 +33,7 @@ class PeopleLists:
 
     def make_room(self, owners: Ints) -> None:
         """Give these people's lists room for one more, for each time that a person is named."""
-        # 1. Whose list has no room for so many more.
+        # 1. The people whose list has no room for so many more.
         owners, more = np.unique(owners, return_counts=True)
         is_full = self.lists.ends[owners] + more > self._limits[owners]
         owners, more = owners[is_full], more[is_full]

@@ -1,4 +1,4 @@
-"""Personas: a person's name, interests and personality, and the numbers that decide when they engage.
+"""Personas: a person's name, interests and personality, the numbers that decide when they engage, and their action.
 
 People differ by draws keyed by their own number, so person 7 of a seed is the same in a population of ten and of a
 million (except the name: a repeated name gets a number).

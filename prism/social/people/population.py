@@ -1,4 +1,4 @@
-"""The people of a run and their follow graph, made before tick 0 and never changed after it."""
+"""The people of a run, their follow graph and their rates of posting, made before tick 0 and not changed after it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def build_population(
         if named is not None and content is None:
             problem = f"needs the {what} of {named}: only a run reads files"
             raise ConfigError("configuration", problem, key=f"population.{key}")
-    # 2. Who there is and who follows whom.
+    # 2. The people, and the ties between them.
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     ids: tuple[Sequence[str], ...] = () if graph is None or isinstance(graph.names, Numbered) else (graph.names,)

@@ -260,7 +260,7 @@ def _people(
     # 1. Ids that are not all plain integers: checked, and those that are one and the same, such as 7 and 7.0, united.
     names = raw
     if not all(map(INTEGER.fullmatch, raw)):
-        # Refuse texts that cannot be ids. The error names the first line with one.
+        # Texts that cannot be ids are refused; the error names the first line with one.
         ids = [*map(str.strip, raw)]
         is_numeric = all(
             INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _FLOAT.fullmatch(name) for name in ids

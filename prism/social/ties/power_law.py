@@ -28,7 +28,7 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
     # 1. Each person's weight as a follower and as a followee; the latter are shuffled. Exponents have 32 bits there.
     powers = [-1.0 / (float(np.float32(exponent)) - 1.0) for exponent in (out_exponent, in_exponent)]
     weights = [[math.pow(rank, power) for rank in range(size, 0, -1)] for power in powers]
-    # Shuffle values in place, and return how many draws it took.
+    # `drawn` counts the draws so far: the ties below take the next ones. A place whose draw is refused gets another.
     values = weights[1]
     drawn, left = 0, np.arange(len(values), 1, -1, dtype=np.uint64)
     while len(left):
