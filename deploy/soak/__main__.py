@@ -62,7 +62,7 @@ SPELLS = ("outage=300:10-30", "silence=600:10-30", "busy=240:5-20", "limit=240:5
 """In every five minutes one outage of 10 to 30 seconds, and so on."""
 FAST = {"oracle.backend": "choice", "run.tick_s": 0, "run.sync": False, "metrics.enabled": False}
 """The settings of the rounds before."""
-OF_SERVER = frozenset({"PrismWaitingForOracle", "PrismOracleSaturated", "PrismConcurrencyAtFloor"})
+SERVER_ALERTS = frozenset({"PrismWaitingForOracle", "PrismOracleSaturated", "PrismConcurrencyAtFloor"})
 """Alerts that a server which is away or slow may cause. All others are about the run or its machine."""
 EXIT_TERMINATED, HOUR_S, STARTS_MAX = 143, 3600, 5
 STOP_S = 300.0
@@ -144,9 +144,9 @@ def prepare(options: argparse.Namespace, host: str, port: int) -> int:
 
 @contextmanager
 def under_way(run: Path) -> Iterator[tuple[subprocess.Popen[bytes], str, int]]:
-    """Let a process go on with the run in the block; yield it, the address of its metrics, and how often it was begun.
+    """Resume the run in a process for the block; yield the process, the address of its metrics, and the starts so far.
 
-    An outage may come as it begins, which ends it: then it begins once more.
+    An outage during the start of a process ends the process; then another one is started.
     """
     for starts in range(1, STARTS_MAX + 1):
         with run.with_suffix(".err").open("ab") as errors:  # Ctrl-C is for this process, which then stops the run
@@ -241,7 +241,7 @@ def main() -> None:
     samples, summary = table.samples(), read_summary(run)
     slopes = slopes_of(samples, lambda each: each.at_s, QUANTITIES, per=HOUR_S, warm_up=options.warm_up)
     alerts = sorted({alert for alert, _ in fired})
-    expected = OF_SERVER if starts == 1 else OF_SERVER | {"PrismRunEndedEarly"}
+    expected = SERVER_ALERTS if starts == 1 else SERVER_ALERTS | {"PrismRunEndedEarly"}
     unexpected = [each for each in alerts if each not in expected]
     names = ", ".join(f"{each}{' (UNEXPECTED)' if each in unexpected else ''}" for each in alerts) or "none"
     last = samples[-1]

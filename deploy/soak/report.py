@@ -40,7 +40,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         libraries_bytes: of files: Python and its libraries; LLVM takes 70 MiB where kernels are compiled.
         heaps_bytes: that glibc keeps for C: kernels and their descriptions, arrays of up to 32 MiB, buffers.
-        objects_bytes: all other: the objects of Python, and large arrays.
+        objects_bytes: all else: the objects of Python, and large arrays.
     """
 
     rss_bytes: int
@@ -184,7 +184,7 @@ def counts(numbers: Mapping[Any, int]) -> str:
 
 
 def end(file: Path, text: str, *, is_sound: bool, rises: bool) -> None:
-    """Write and print a report, and end the process with the exit code that it deserves."""
+    """Write and print a report, and end the process with the exit code of its result."""
     file.write_text(text, encoding="utf-8")
     print(text)
     sys.exit(EXIT_FAILED if not is_sound else EXIT_RISING if rises else 0)

@@ -1,4 +1,4 @@
-"""What an audit says follows from what it has found, and a small sample is never reassuring."""
+"""The sentences of an audit follow from its findings, and a small sample is never reassuring."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ ROWS = (b"1,6,10\n", b"2,12,20\n", b"3,18,30\n")
 
 
 def left(content: bytes, tick: int) -> bytes | None:
-    """What is left of the file; None if it is gone."""
+    """Return what is left of the file; None if it is gone."""
     disk = SimulatedDisk()
     disk.append(ROUNDS, content)
     rows = cut_series(disk, tick, ticks_per_round=6)

@@ -120,7 +120,7 @@ def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
 
 
 async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None = None) -> int:
-    """How many questions were open at the checkpoints between all ticks of a run, where every count was right."""
+    """Return how many questions were open at the checkpoints between all ticks of a run, whose counts were right."""
     config = with_oracle(SMALL, max_concurrency=concurrency)
     domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
     slow = SlowOracle(broken or domain.oracle(), schedule, 0.05)

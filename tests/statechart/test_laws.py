@@ -1,4 +1,4 @@
-"""What holds for every chart, tried on random ones."""
+"""Laws that hold for every chart, tried on random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as ambiguous: docs/decisions/001-ambiguity.md, a row of its table each."""
+"""Situations that count as ambiguous: docs/decisions/001-ambiguity.md, a row of its table each."""
 
 from __future__ import annotations
 

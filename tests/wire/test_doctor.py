@@ -40,7 +40,7 @@ def configured(host: str, sections: Sections, llm: Sections | None = None, **ora
 
 
 def rows(printed: str) -> dict[str, str]:
-    """What stands beside each name."""
+    """Return what stands beside each name."""
     lines = (re.match(r" ?(\S+(?: \S+)*) {2,}(.*?) *$", line) for line in printed.splitlines())
     return {found[1]: found[2] for found in lines if found}
 

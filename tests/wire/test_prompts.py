@@ -1,4 +1,4 @@
-"""What is asked, in whole runs: templates, hostile texts as data, ids, and the same bytes wherever it is asked."""
+"""The questions of whole runs: templates, hostile texts as data, ids, and the same bytes wherever it is asked."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_runs_of_other_names_ask_under_the_same_ids_and_are_equal_to_the_byte(tm
 
 
 class Place(NamedTuple):
-    """What surrounds a run, and the speed of its server."""
+    """The surroundings of a run, and the speed of its server."""
 
     zone: str
     locale: str

@@ -386,13 +386,13 @@ def second_application(server: ModelServer, turn: int) -> int:
 
 
 def asked(server: ModelServer) -> Counter[str]:
-    """How often the server was asked for each proposal and each rate. Two equal judgements may be one on a tape."""
+    """Return how often each proposal and each rate was asked for. Two equal judgements may be one on a tape."""
     texts = (json.dumps(call.body, sort_keys=True) for call in server.calls)
     return Counter(text for text in texts if "economic policy advisor" in text or "economic simulation engine" in text)
 
 
 def turns(name: str) -> list[Any]:
-    """What the journal has of each turn: questions and updates, without the time that answers took."""
+    """Return what the journal has of each turn: questions and updates, without the time that answers took."""
     return [*ticks_of(Path(name))]
 
 

@@ -140,7 +140,7 @@ def _interventions(run: OpenRun) -> Candidates:
 
 
 class _Made(OnAccess[Candidate]):
-    """So many candidates, each made when it is asked for: most of millions of ties are not."""
+    """A number of candidates, each made when it is asked for: most of millions of ties are never asked for."""
 
     def __init__(self, number: int, make: Callable[[int], Candidate]) -> None:
         self._number, self._make = number, make

@@ -16,7 +16,7 @@ from prism.llm.port import LanguageModel
 from prism.statechart import Oracle, Statechart
 
 SHOW = TrafficShow
-"""What reports, tables, explanations and the page show of a run."""
+"""The parts of a run that reports, tables, explanations and the page show."""
 
 
 class TrafficDomain:

@@ -196,7 +196,7 @@ def test_the_answers_of_another_asking_are_not_replaced(prism: Prism) -> None:
 
 
 def memories(run: str, tick: int) -> list[tuple[str, ...]]:
-    """What each person of a run remembers after so many ticks."""
+    """Return what each person of a run remembers after so many ticks."""
     opened = OpenRun(Path(run))
     people = anyio.run(respondents_at, opened, "then", tick, range(PEOPLE))
     return [person.memory for person in people]

@@ -39,7 +39,7 @@ COMMANDS = {name: named for commands in SECTIONS.values() for name, named in com
 
 
 def modules_after(*arguments: str) -> set[str]:
-    """What a process of its own has imported when the command has ended."""
+    """Return the modules that a process of its own has imported when the command has ended."""
     script = """
 import sys
 from actors.cli.app import cli

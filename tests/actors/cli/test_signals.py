@@ -41,7 +41,7 @@ anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), H
 
 
 def catches_sigterm(process: subprocess.Popen[Any]) -> bool:
-    """Whether the process has its own handler for SIGTERM, which it has once the run is under way."""
+    """Return whether the process has its own handler for SIGTERM, which it has once the run is under way."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
     return bool(int(caught.split()[1], 16) & 1 << (signal.SIGTERM - 1))

@@ -39,7 +39,7 @@ class Serving:
         return statuses
 
     def end(self, number: signal.Signals) -> str:
-        """What it prints once it was told to end."""
+        """End the server, and return what it prints."""
         self._process.send_signal(number)
         assert self._process.stdout is not None
         assert self._process.stderr is not None

@@ -1,4 +1,4 @@
-"""What will have no effect in a run, told before it."""
+"""Settings without an effect in a run, named before it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def made(**settings: Any) -> Config:
 
 
 def told(config: Config) -> list[str]:
-    """What is said of a configuration."""
+    """Return what is said of a configuration."""
     return [str(each) for each in no_effect_before(config, load_chart(config).behaviour)]
 
 

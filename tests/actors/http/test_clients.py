@@ -36,7 +36,7 @@ def everything(client: socket.socket) -> bytes:
 
 
 def is_open(client: socket.socket) -> bool:
-    """Whether the server has not ended the connection."""
+    """Return whether the server has not ended the connection."""
     client.setblocking(False)
     try:
         return bool(client.recv(1))

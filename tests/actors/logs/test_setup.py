@@ -112,7 +112,7 @@ class Clock:
 
 
 def said(limit: LogLimit, name: str, times: int, method: str = "warning") -> int:
-    """How many of so many events got through."""
+    """Return how many of so many events got through."""
     count = 0
     for _ in range(times):
         with suppress(structlog.DropEvent):

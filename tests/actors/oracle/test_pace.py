@@ -1,4 +1,4 @@
-"""When a call may be made: its pace, and the circuit breaker."""
+"""The limits on when a call may be made: its pace, and the circuit breaker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATES = (0.7, 7.3, 30.0, 100.0, 1000.0)
 
 
 def starts(pace: Pace, calls: int, late_s: float = 0.0) -> list[float]:
-    """When calls start that are always there, each `late_s` after it may."""
+    """Return when calls start if some always wait, each `late_s` after it may."""
     now, times = 0.0, []
     for _ in range(calls):
         delay = pace.delay(now)

@@ -1,4 +1,4 @@
-"""What changes in a run, and posts of a file, in its tables and explanations."""
+"""Attributes and ties that change in a run, and posts of a file, in its tables and explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worked out of a run: results and settings, the counts of a chart's rows, and archetypes of many questions."""
+"""Numbers worked out of a run: results and settings, the counts of a chart's rows, and archetypes of many questions."""
 
 from __future__ import annotations
 

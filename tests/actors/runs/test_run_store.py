@@ -1,4 +1,4 @@
-"""What is committed gets onto the medium: in batches, never far behind the run, never on the event loop."""
+"""Committed ticks get onto the medium: in batches, never far behind the run, never on the event loop."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_what_gathers_while_the_disk_is_busy_is_one_write() -> None:
 
 
 async def ahead_of_a_busy_disk(count: int) -> int:
-    """How many of so many ticks are committed while the disk is busy; then all of them are."""
+    """Return how many of so many ticks are committed while the disk is busy; then all of them are."""
     gate = Gate()
     harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
     committed: list[int] = []

@@ -1,4 +1,4 @@
-"""What stands in for the world in tests: a scripted model and client, and virtual time."""
+"""The stand-ins for the world in tests: a scripted model and client, and virtual time."""
 
 from __future__ import annotations
 
