@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from prism.agents import SocialAgent
 from prism.clock import SimulatedClock
-from prism.statechart import AgentState, Choice, Statechart, StatechartOracle, Transition, state_distribution
+from prism.statechart import AgentState, Choice, Statechart, StatechartOracle, Transition
+from prism.statechart.queries import state_distribution
 from tests.catalogue import catalogue
 from tests.social.people import person, relevant, view
 from tests.statechart.scripted import ScriptedClient
