@@ -92,7 +92,7 @@ def parts_of(record: Any, title: str = "") -> Iterator[RenderableType]:
     if isinstance(record, Mapping) and record and all(map(_is_row, record.values())):
         record = [{" ": name, **row} for name, row in record.items()]
     if isinstance(record, Mapping):
-        # A list of mappings has a table of its own, and so has a mapping that is long or of shares.
+        # A list of mappings has a table of its own, and so has a long mapping, and one of shares.
         below = {
             name: value
             for name, value in record.items()

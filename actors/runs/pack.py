@@ -97,7 +97,7 @@ def pack(path: Path, out: Path) -> Written:
     for each in files:
         if problem := _misnamed(f"{name}/{each}"):
             raise RunDirectoryError(f"{path}: cannot be packed: its pack {problem}; give it another name")
-    # The values of secrets: their variables are named by settings, or have a secret's name.
+    # The values of secrets. A setting names the variable of a secret, or the variable has a secret's name.
     names = {name for name in os.environ if is_secret_name(name)}
     for each in files:
         if not fnmatch(each.rpartition("/")[2], "config*.yaml"):

@@ -159,7 +159,7 @@ class RunStore(RecordedBefore):
                 else:
                     self._changed = anyio.Event()
                     await self._changed.wait()
-            # The disk has failed: forks would write for minutes more.
+            # The disk has failed. Forks end here: they would write drafts for minutes more.
             for draft in filter(None, (self._written_draft, self._draft)):
                 draft.give_up()
             if self._draft is not None:

@@ -74,7 +74,7 @@ class Compiled(Activation):
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
-        # The answers of a wave.
+        # Divide the answers, objects and numbers, into updates and questions.
         forms, effects = self._forms, dict[int, Any]()
         forms.learn(self._turns)
         moved = forms.asks[numbers] == 0

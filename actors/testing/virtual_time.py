@@ -37,7 +37,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         if not self._ready and not self.is_held():
-            # Cancelled timers before the next one: the loop would discard them, too, and then really wait.
+            # Discard cancelled timers, as the loop does later: with the time of one, it would really wait for the next.
             while self._scheduled and self._scheduled[0].cancelled():
                 heapq.heappop(self._scheduled)._scheduled = False  # noqa: SLF001  # as asyncio's own loop does
                 self._timer_cancelled_count -= 1

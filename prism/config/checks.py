@@ -322,7 +322,7 @@ def _llm(config: Config) -> Iterator[SettingError]:
     if domain == "economy" and llm.method == "probabilities":
         problem = "the policies of an economy are numbers, not options: expected auto or json, got probabilities"
         yield _clash("llm.method simulation.domain", problem)
-    # The models of different people.
+    # Models for people with different values of an attribute.
     by, models = llm.by.attribute, llm.by.models
     yield from _both("llm.by", attribute=by is not None, models=bool(models))
     if by is None or not models:

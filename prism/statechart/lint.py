@@ -194,8 +194,8 @@ class _Group(Generic[S]):
             inner = [place for place, row in enumerate(self.rows) if row.level < first.level]
             for pattern, values in self._patterns.items():
                 if pattern[one] and pattern[other] and not any(pattern[place] for place in inner):
-                    # It is no fault if both are meant for the oracle, or one never asks, so list order decides, or
-                    # they do the same, or one is of an outer state, and comes after the other.
+                    # It is no fault if both are meant for the oracle or do the same; if one never asks, so that the
+                    # order of the list decides; or if one is of an outer state, whose rows come after inner ones.
                     is_same = first.target == second.target and first.action is second.action
                     is_meant = _is_marked(first) and _is_marked(second)
                     decides = first.oracle is False or second.oracle is False or first.level != second.level
