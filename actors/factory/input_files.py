@@ -195,8 +195,7 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     """Return the contents of a file, unpacked if it is packed with gzip."""
     name = str(path)
     try:
-        with fitting_memory(name):
-            raw = read_regular(locate_input(name), bytes_max)
+        raw = _raw(name, bytes_max)
         digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
         if kept not in {None, digest}:
             raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
@@ -206,6 +205,16 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     except TooLargeError:
         problem = f"is larger than the {bytes_max:,} bytes that one input file may have"
         raise InputError(name, problem) from None
+    return Input(name=name, data=data, sha256=digest)
+
+
+def _raw(name: str, bytes_max: int) -> bytes:
+    """Return the bytes of a file. What goes wrong later is no fault of the file, such as a disk that is full."""
+    try:
+        with fitting_memory(name):
+            return read_regular(locate_input(name), bytes_max)
+    except TooLargeError:
+        raise
     except FileNotFoundError:
         raise InputError(name, _no_such_file(name)) from None
     except NotRegularError as error:
@@ -213,7 +222,6 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
         raise InputError(name, f"is a {error.kind}: expected a file") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
-    return Input(name=name, data=data, sha256=digest)
 
 
 @contextmanager

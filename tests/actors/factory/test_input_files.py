@@ -59,6 +59,15 @@ def test_a_file_is_read_under_the_name_it_was_asked_by(here: Path) -> None:
     assert source.sha256 == hashlib.sha256(b"1 2").hexdigest()
 
 
+def test_a_table_in_parquet_that_has_no_room_is_not_said_to_be_missing(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    duckdb.sql("COPY (SELECT 1 AS source, 2 AS target) TO 'ties.parquet'")
+    monkeypatch.setattr("tempfile.tempdir", str(here / "gone"))
+    with pytest.raises(FileNotFoundError, match="gone"):
+        read_input("ties.parquet")
+
+
 def test_tables_in_parquet_are_read_as_tables_are(here: Path) -> None:
     people = "SELECT * FROM (VALUES (7, 'Ada', ['rail, night', 'tea'], [9]), (9, 'Bo', NULL, NULL)) AS people"
     names = "(user_id, name, interested_topics, following_list)"
