@@ -221,7 +221,11 @@ def placed_below(error: SettingError) -> SettingError:
 
 def plain_settings(settings: object) -> Any:
     """Return settings as plain values, as a file would give them."""
-    return msgspec.to_builtins(settings)
+
+    def refused(value: object) -> Any:
+        raise TypeError(f"expected a value that YAML has, got {type(value).__name__}")
+
+    return msgspec.to_builtins(settings, enc_hook=refused)
 
 
 def places_of(values: Mapping[str, object], path: str = DOMAIN) -> Iterator[str]:
