@@ -1,4 +1,7 @@
-"""The static power-law graph of Goh, Kahng & Kim (2001): ties drawn one after the other, with weights of both ends."""
+"""The static power-law graph of Goh, Kahng & Kim (2001): ties drawn one after the other, with weights of both ends.
+
+Sources of the shuffle: Fisher & Yates (1938); Lemire, "Fast random integer generation in an interval" (2019).
+"""
 
 from __future__ import annotations
 
