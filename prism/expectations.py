@@ -84,9 +84,14 @@ _WORDS: Final[dict[type[inspect.Type], str]] = {
 
 
 def meant(value: object, known: Iterable[str]) -> str:
-    """Return the question whether the nearest known word was meant; empty if none is near."""
+    """Return the question whether the nearest known word was meant; empty if none is near.
+
+    Of names such as `agent.energy` the last parts are near, too: all of them are alike in the first part.
+    """
     names = {name.lower(): name for name in known}
-    close = get_close_matches(value.lower(), names, n=1) if isinstance(value, str) else []
+    word = value.lower() if isinstance(value, str) else ""
+    last = word.rpartition(".")[2]
+    close = get_close_matches(word, [each for each in names if get_close_matches(last, [each.rpartition(".")[2]])], n=1)
     return f"; did you mean {names[close[0]]}?" if close else ""
 
 
