@@ -105,7 +105,6 @@ HOSTILE = [
     ("max(agent.energy, 'a') > 1", 19, "expected a number, found a text"),
     ("agent.enrgy > 1", 1, "did you mean agent.energy?"),
     ("energy > 1", 1, "unknown field energy; did you mean agent.energy?"),
-    ("agent.enrgy > 1", 1, "unknown field agent.enrgy; did you mean agent.energy?"),
     ("agent.needed > 1", 1, "unknown field agent.needed; expected one of "),  # its first part is that of all others
     ("agent.energy", 1, "expected a condition, found a number"),
     ("and true", 1, "found 'and'"),
