@@ -153,6 +153,7 @@ def refuse_other_settings(
     Raises:
         RunDirectoryError: naming the first of them.
     """
-    for key in (override.partition("=")[0].strip() for override in overrides):
+    # The loader of settings says what is wrong with one that has no `=`.
+    for key in (override.partition("=")[0].strip() for override in overrides if "=" in override):
         if not key.startswith(ASKED) or key in own:
             raise RunDirectoryError(f"{path}: {option} {key} cannot be set here: {own.get(key, why)}")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from actors.studies.audit.questions import Cell, Study
 from actors.studies.audit.record import answers_kept
 from tests.command import Prism, begin, end, prism_alone
 from tests.patience import wait_until
@@ -168,6 +169,21 @@ def test_choices_of_real_people_stand_beside_the_models(run: Path, prism: Prism)
     assert f"Real people: of {len(lines):,} choices, the model misses by" in ended.out
 
 
+async def test_a_question_that_two_conditions_put_alike_under_one_seed_counts_once(run: Path) -> None:
+    async def gathered(*seeds: int) -> Study:
+        study = Study([Cell(run, f"condition {place}", seed) for place, seed in enumerate(seeds)], len(seeds))
+        await study.gather(20, 10, 1)
+        return study
+
+    alone, alike, apart = await gathered(1), await gathered(1, 1), await gathered(1, 2)
+    assert [each.question for each in alike.askings] == [each.question for each in alone.askings]
+    assert (alike.sample.keys(), len(alike.sample)) == (alone.sample.keys(), 20)
+    assert [each.question for each in alike.ruled.values()] == [each.question for each in alone.ruled.values()]
+    # Under another seed the people are others.
+    assert len(apart.askings) == 2 * len(alone.askings)
+    assert len(apart.sample) == 20
+
+
 def test_another_host_is_asked_too_and_one_that_decides_otherwise_is_named(run: Path, prism: Prism) -> None:
     arguments = ("audit", "run", "--calls", "300", "--draws", "0", "--other")
     ended = prism(*arguments, "llm.modell=x")
@@ -202,6 +218,7 @@ def test_another_temperature_is_no_other_model(run: Path, prism: Prism) -> None:
         ("population.size=3", 2, "run: --other population.size cannot be set here: "),
         ("llm.temperature=hot", 3, "--other: llm.temperature: expected float 0 to 2"),
         ("llm.temperature", 3, "--other: expected key=value, got 'llm.temperature'"),
+        ("llama", 3, "--other: expected key=value, got 'llama'"),
         ("llm.model=nosuch", 5, "--other: the Ollama server at "),
     ],
 )

@@ -64,7 +64,7 @@ from prism.errors import ConfigError, InputError, OracleUnavailableError, togeth
 from prism.text_files import decode_text, read_table
 
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
-CHECKS: Final = 2  # the calls that look at a server before it is asked
+CHECKS: Final = 3  # the calls that look at a server before it is asked
 CALLS: Final = 1000  # the calls of an audit by default, and at most twice those of the study
 LEAST: Final = 10.0  # the points from which on a shift matters, by default
 FEWEST: Final = 8  # the fewest questions that are asked again
@@ -148,6 +148,7 @@ class Auditing:
     def _refuse_few(self, questions: int) -> None:
         if questions < FEWEST:
             problem = f"{questions:,} of its questions have an answer of the model, and an audit takes {FEWEST} or more"
+            problem += "; more people or rounds, or a larger population.ambiguity, make more"
             raise RunDirectoryError(f"{self.path}: {problem}")
 
     @property
@@ -306,7 +307,8 @@ class Auditing:
         if self._experiment is not None:
             plan = self._experiment.plan.experiment
             factors = [name for each in plan.conditions for name in (*each.factors, *each.settings)]
-            words += [plan.question, *map(str, plan.hypotheses), *plan.measures, *plan.measures.values(), *factors]
+            names = [each.name for each in plan.conditions]
+            words += [plan.question, *names, *plan.measures, *plan.measures.values(), *factors]
         found = known_of(said, stems(" ".join(words).replace("_", " ").replace(".", " ")))
         return replace(found, missing=dict(missing)), shares, calls
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from msgspec import convert
+from msgspec.msgpack import encode
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
@@ -101,11 +102,26 @@ class Features:
         )
 
 
+Key = tuple[int, bytes, str, bytes]
+
+
+def _key(simulation: Simulation, people: int, question: Question[Any], agent: Any) -> Key:
+    """Return what a model is told by, and how: two questions of equal keys are one, and have one answer.
+
+    Conditions of an experiment have the same people under the same seed, who often see the same.
+
+    Args:
+        people: the number of the run's seed.
+    """
+    return people, encode(simulation.config.llm), repr(getattr(agent, "persona", None)), encode(question)
+
+
 class _Settled:
     """Turns that a rule settled, though the oracle is asked about closer cases of them: a random sample of them."""
 
     def __init__(self, number: int, seed: int) -> None:
         self._number, self._seed = number, seed
+        self._keys = set[Key]()
         self._kept: list[tuple[float, int, Asking]] = []  # a heap, the largest draw first, with its sign changed
         self._numbers = count()  # askings with equal draws, of one agent in one tick, are not compared
         self._turns: dict[int, list[Trigger[Any]]] = {}
@@ -117,20 +133,24 @@ class _Settled:
         """The draw from which on a turn is not kept."""
         return 1.0 if len(self._kept) < self._number else -self._kept[0][0]
 
-    def attach(self, simulation: Simulation, place: int) -> None:
-        """Look at a simulation that is about to run: its engine tells of each wave of triggers."""
+    def attach(self, simulation: Simulation, people: int) -> None:
+        """Look at a simulation that is about to run: its engine tells of each wave of triggers.
+
+        Args:
+            people: the number of its seed. Runs of one seed draw alike, so a turn that two of them have is met twice.
+        """
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
             if self._number and triggers:
                 tick = triggers[0].tick
-                drawn = partial(uniforms, self._seed, tick=tick, draw=Draw.AUDIT_RULE, index=place)
+                drawn = partial(uniforms, self._seed, tick=tick, draw=Draw.AUDIT_RULE, index=people)
                 for each in triggers_of(triggers, lambda agents: drawn(agents) < self._least):
                     self._turns.setdefault(each.agent, []).append(each)
 
         self._simulation, self._options = simulation, question_kinds(simulation.domain.chart)
         simulation.engine.on_triggers = note
 
-    def take(self, frame: bytes, place: int) -> None:
+    def take(self, frame: bytes, place: int, people: int) -> None:
         """Keep the noted turns of a tick that a rule settled."""
         turns, self._turns = self._turns, {}
         if not turns or self._simulation is None:
@@ -141,14 +161,16 @@ class _Settled:
             if isinstance(answer, Question) or answer.source != Source.RULE:
                 continue
             name = (answer.from_state, answer.trigger)
-            drawn = uniform(self._seed, answer.agent, answer.tick, Draw.AUDIT_RULE, place)
+            drawn = uniform(self._seed, answer.agent, answer.tick, Draw.AUDIT_RULE, people)
             if name not in self._options or drawn >= self._least:
                 continue
             options = self._options[name]
             question = Question(answer.tick, answer.agent, answer.trigger, name[0], options, trigger.context)
-            asking = Asking(
-                place, question, answer.to_state, None, (), frozenset(), None, fixed(domain.asker(question))
-            )
+            agent = fixed(domain.asker(question))
+            if (key := _key(self._simulation, people, question, agent)) in self._keys:
+                continue
+            self._keys.add(key)
+            asking = Asking(place, question, answer.to_state, None, (), frozenset(), None, agent)
             heappush(self._kept, (-drawn, next(self._numbers), asking))
             if len(self._kept) > self._number:
                 heappop(self._kept)
@@ -201,7 +223,10 @@ class Study(Runs):
         """The calls that a question takes, at most."""
         self.fallbacks = 0
         self.askings: list[Asking] = []
-        """Every question with an answer of the model, once `gather` has been called."""
+        """Every question with an answer of the model, once `gather` has been called; one of several cells, once."""
+        self._keys = set[Key]()
+        numbers = {seed: number for number, seed in enumerate(dict.fromkeys(each.seed for each in self.cells))}
+        self._people = [numbers[each.seed] for each in self.cells]  # of each cell, the number of its seed
         self.sample: dict[int, Asking] = {}
         """Those that are asked again, by their numbers."""
         self.ruled: dict[int, Asking] = {}
@@ -222,9 +247,11 @@ class Study(Runs):
             names = [name for name in known.names if (found := known.named(name)) and found.source in ANSWERED]
             self.fallbacks += len(known) - len(names)
             agents, ticks = (np.array([name[part] for name in names], dtype=np.int64) for part in (0, 1))
-            drawn = uniforms(seed, agents, ticks, Draw.AUDIT_SAMPLE, place) if names else np.zeros(0)
+            drawn = uniforms(seed, agents, ticks, Draw.AUDIT_SAMPLE, self._people[place]) if names else np.zeros(0)
             chances |= {(place, name): float(unit) for name, unit in zip(names, drawn.tolist(), strict=True)}
-        chosen = set(sorted(chances, key=lambda each: (chances[each], each))[:number])
+        # A question of several cells has the same chance in all of them, and is kept once.
+        cells_of_seed = max(Counter(self._people[: self.asked]).values())
+        chosen = set(sorted(chances, key=lambda each: (chances[each], each))[: number * cells_of_seed])
         settled = _Settled(ruled, seed)
         for place in range(len(self.known)):
             await self._replayed(place, chances.keys(), chosen, settled)
@@ -235,7 +262,12 @@ class Study(Runs):
             each._replace(features=(*each.features, *(float(word in each.words) for word in self.words)))
             for each in self.askings
         ]
-        self.sample = {row: each for row, each in enumerate(self.askings) if each.agent is not None}
+        rows = [row for row, each in enumerate(self.askings) if each.agent is not None]
+
+        def chance(row: int) -> float:
+            return chances[self.askings[row].cell, name_of_question(self.askings[row].question)]
+
+        self.sample = {row: self.askings[row] for row in sorted(sorted(rows, key=chance)[:number])}
         self.ruled = dict(enumerate(settled.sample()))
 
     async def _replayed(
@@ -249,7 +281,7 @@ class Study(Runs):
 
         def begin(simulation: Simulation) -> None:
             running.append((simulation, self.features(place, simulation.domain)))
-            settled.attach(simulation, place)
+            settled.attach(simulation, self._people[place])
 
         async def keep(_: int, frame: bytes) -> None:
             simulation, features = running[-1]
@@ -262,13 +294,16 @@ class Study(Runs):
                 reference = said_by(domain).reference(question)
                 embedded = None if reference.probabilities is None else tuple(map(float, reference.probabilities))
                 agent, decided = fixed(domain.asker(question)), known.named(name)
+                if (key := _key(simulation, self._people[place], question, agent)) in self._keys:
+                    continue
+                self._keys.add(key)
                 found = features.of(agent, question.context, embedded)
                 kept = agent if (place, name) in chosen else None
                 state = question.options[0] if decided is None else decided.state
                 words = features.words(agent, question.context)
                 self.askings.append(Asking(place, question, state, embedded, found, words, reference.relevance, kept))
 
-            settled.take(frame, place)
+            settled.take(frame, place, self._people[place])
 
         await replay(RunDirectory(self.cells[place].path), on_begin=begin, on_frame=keep)
 
@@ -294,9 +329,7 @@ class Study(Runs):
 
     def people_of(self, askings: Sequence[Asking]) -> Ints:
         """Return the person of each question: runs under the same seed have the same people."""
-        places = {seed: place for place, seed in enumerate(dict.fromkeys(each.seed for each in self.cells))}
-        of_cells = [places[each.seed] << 32 for each in self.cells]
-        return np.array([of_cells[each.cell] + each.question.agent for each in askings], np.int64)
+        return np.array([(self._people[each.cell] << 32) + each.question.agent for each in askings], np.int64)
 
     def seen(self, rows: Sequence[int] | Ints) -> list[str]:
         """Return the group of what was seen in each question: thirds by its relevance, if there is one."""
