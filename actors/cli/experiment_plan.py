@@ -100,7 +100,8 @@ def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
         among = "" if tests == 1 else f", among {tests:,} hypotheses"
         what, none = ("equality within", "no equality") if each.test == "equivalence" else ("an effect of", "no effect")
         size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
-        kind = f"{each.test} with {seeds:,} seeds finds {size} in four of five experiments"
+        sides = ", two-sided," if each.alternative == "two-sided" and each.test != "equivalence" else ""
+        kind = f"{each.test}{sides} with {seeds:,} seeds finds {size} in four of five experiments"
         ties = " Equal pairs lower that." if each.test == "wilcoxon" else ""
         text = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
         if text not in said:
