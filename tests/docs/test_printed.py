@@ -163,7 +163,7 @@ def test_the_example_of_the_page_of_audits_runs_as_it_is_pasted(study: Path, she
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     assert "We audited the study with PRISM." in shell(example.replace("11500", port))
-    assert (study / "runs" / "my-study" / "audit" / "audit.json").exists()
+    assert (study / "runs" / "asked" / "audit" / "audit.json").exists()
 
 
 @pytest.mark.slow
