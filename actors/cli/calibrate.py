@@ -77,14 +77,14 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     made, place = make_calibration_plan(path), out or OUT / run_name(path)
     asked = made.calibration
     budget, planned = asked.runs, planned_runs(asked)
-    foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
+    estimate = forecast(cell_of(made, "plan", middle_of(made)).config)
     done, lacks = count_done(place), reasons(required_steps(made.calibration, made.real))
     runs, at_once = sum(planned.values()), jobs or processors()
     of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
     left = max(0, runs - done)
     asking = asking_of_calibration(made)
-    model = asked_together(asking, place, [foretold] * left if asking.configs else [])
-    least_s = max(model.least_s, run_s(foretold, made.config) * left / at_once)
+    model = asked_together(asking, place, [estimate] * left if asking.configs else [])
+    least_s = max(model.least_s, run_s(estimate, made.config) * left / at_once)
     rows = [
         ("question", asked.question or "-"),
         ("base", str(made.base)),

@@ -60,11 +60,11 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
         from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation: most checks need none
         from actors.runs.forecast import forecast  # noqa: PLC0415
 
-        foretold = forecast(settings)
-        expected |= needed_rows(settings, foretold)
+        estimate = forecast(settings)
+        expected |= needed_rows(settings, estimate)
         if settings.oracle.backend == "choice":
             expected[""] = "oracle.backend is choice, which asks no model; a model would be asked as follows"
-        expected |= rows(settings, foretold)
+        expected |= rows(settings, estimate)
     prompt = _prompt(settings) if prompts else []
     lines = [
         f"{path}: ok: {built.domain.size:,} agents, {length}, seed {simulation.seed}, oracle {settings.oracle.backend}",

@@ -11,6 +11,7 @@ try:
     Path.home()
 except RuntimeError:
     os.environ["HOME"] = tempfile.gettempdir()
-    import altair  # noqa: F401
-
-    del os.environ["HOME"]
+    try:
+        import altair  # noqa: F401
+    finally:
+        del os.environ["HOME"]

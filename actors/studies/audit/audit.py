@@ -421,7 +421,7 @@ class _Compared:
     """The askings of the sample side by side."""
 
     def __init__(self, study: Study, recorded: Recorded, again: Answers) -> None:
-        self.study, self._recorded, self._again = study, recorded, again
+        self._study, self._recorded, self._again = study, recorded, again
         self._taken = np.eye(len(recorded.options))[recorded.chosen]
         run = study.run(0).config
         shares = again.probabilities
@@ -450,7 +450,7 @@ class _Compared:
             same = self._taken[rows][None]
         else:
             same = np.stack([self._taken[rows], again]) if self._is_alike else again[None]
-        return rows, Asked(self.study.people(rows), self._recorded.options, other, same)
+        return rows, Asked(self._study.people(rows), self._recorded.options, other, same)
 
     def shift(self, way: Way, found: Answers, seed: int) -> Shift:
         rows, asked = self._asked(found)
@@ -458,9 +458,9 @@ class _Compared:
             return Shift(way=way.name, what=way.what, questions=0, people=0, missing=found.missing)
         # A drawn answer is far from probabilities also where nothing has changed.
         is_random = way.is_random or self.is_mixed(found)
-        askings = [(row, self.study.askings[row].question.options[0]) for row in rows.tolist()]
+        askings = [(row, self._study.askings[row].question.options[0]) for row in rows.tolist()]
         passive = np.array([self._likely[row][self._recorded.options.index(first)] for row, first in askings])
-        seen = self.study.seen(rows)
+        seen = self._study.seen(rows)
         shift = shift_of(way.name, way.what, asked, seen, 1.0 - passive, seed, is_random=is_random)
         return replace(shift, missing=found.missing)
 
@@ -479,8 +479,8 @@ class _Compared:
         recorded, theirs, leaning = self._recorded, np.zeros_like(asked.other), np.zeros_like(asked.other)
         for line, row in enumerate(rows.tolist()):
             theirs[line, recorded.options.index(partners[row].chosen)] = 1.0
-            leaning[line] = self._expected(self.study.askings[row].question, partners[row]) - self._likely[row]
-        people = self.study.people(range(len(recorded.chosen)))
+            leaning[line] = self._expected(self._study.askings[row].question, partners[row]) - self._likely[row]
+        people = self._study.people(range(len(recorded.chosen)))
         p_recorded = followed(people, self._taken, recorded.features, seed)
         return exchange_of(asked, leaning, theirs, p_recorded, seed)
 

@@ -102,18 +102,18 @@ class Features:
         )
 
 
-Key = tuple[int, bytes, str, bytes]
+Key = tuple[bytes, str, bytes]
 
 
-def _key(simulation: Simulation, people: int, question: Question[Any], agent: Any) -> Key:
+def _key(told: bytes, question: Question[Any], agent: Any) -> Key:
     """Return what a model is told by, and how: two questions of equal keys are one, and have one answer.
 
     Conditions of an experiment have the same people under the same seed, who often see the same.
 
     Args:
-        people: the number of the run's seed.
+        told: the number of the run's seed, and the settings of its model.
     """
-    return people, encode(simulation.config.llm), repr(getattr(agent, "persona", None)), encode(question)
+    return told, repr(getattr(agent, "persona", None)), encode(question)
 
 
 class _Settled:
@@ -133,11 +133,13 @@ class _Settled:
         """The draw from which on a turn is not kept."""
         return 1.0 if len(self._kept) < self._number else -self._kept[0][0]
 
-    def attach(self, simulation: Simulation, people: int) -> None:
+    def attach(self, simulation: Simulation, place: int, people: int, told: bytes) -> None:
         """Look at a simulation that is about to run: its engine tells of each wave of triggers.
 
         Args:
+            place: the number of its run.
             people: the number of its seed. Runs of one seed draw alike, so a turn that two of them have is met twice.
+            told: as in `_key`.
         """
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
@@ -148,9 +150,10 @@ class _Settled:
                     self._turns.setdefault(each.agent, []).append(each)
 
         self._simulation, self._options = simulation, question_kinds(simulation.domain.chart)
+        self._place, self._people, self._told = place, people, told
         simulation.engine.on_triggers = note
 
-    def take(self, frame: bytes, place: int, people: int) -> None:
+    def take(self, frame: bytes) -> None:
         """Keep the noted turns of a tick that a rule settled."""
         turns, self._turns = self._turns, {}
         if not turns or self._simulation is None:
@@ -161,16 +164,16 @@ class _Settled:
             if isinstance(answer, Question) or answer.source != Source.RULE:
                 continue
             name = (answer.from_state, answer.trigger)
-            drawn = uniform(self._seed, answer.agent, answer.tick, Draw.AUDIT_RULE, people)
+            drawn = uniform(self._seed, answer.agent, answer.tick, Draw.AUDIT_RULE, self._people)
             if name not in self._options or drawn >= self._least:
                 continue
             options = self._options[name]
             question = Question(answer.tick, answer.agent, answer.trigger, name[0], options, trigger.context)
             agent = fixed(domain.asker(question))
-            if (key := _key(self._simulation, people, question, agent)) in self._keys:
+            if (key := _key(self._told, question, agent)) in self._keys:
                 continue
             self._keys.add(key)
-            asking = Asking(place, question, answer.to_state, None, (), frozenset(), None, agent)
+            asking = Asking(self._place, question, answer.to_state, None, (), frozenset(), None, agent)
             heappush(self._kept, (-drawn, next(self._numbers), asking))
             if len(self._kept) > self._number:
                 heappop(self._kept)
@@ -277,33 +280,35 @@ class Study(Runs):
         chosen: set[tuple[int, QuestionName]],
         settled: _Settled,
     ) -> None:
-        known, running = self.known[place], list[tuple[Simulation, Features]]()
+        known, running = self.known[place], list[tuple[Simulation, Features, bytes]]()
 
         def begin(simulation: Simulation) -> None:
-            running.append((simulation, self.features(place, simulation.domain)))
-            settled.attach(simulation, self._people[place])
+            people = self._people[place]
+            told = encode((people, simulation.config.llm))
+            running.append((simulation, self.features(place, simulation.domain), told))
+            settled.attach(simulation, place, people, told)
 
         async def keep(_: int, frame: bytes) -> None:
-            simulation, features = running[-1]
+            simulation, features, told = running[-1]
             domain = simulation.domain
             for raw in messages_of(frame, simulation.engine, Question):
                 name = name_of_question(raw)
                 if (place, name) not in wanted:
                     continue
                 question = replace(raw, context=convert(raw.context, domain.context_type))
-                reference = said_by(domain).reference(question)
-                embedded = None if reference.probabilities is None else tuple(map(float, reference.probabilities))
                 agent, decided = fixed(domain.asker(question)), known.named(name)
-                if (key := _key(simulation, self._people[place], question, agent)) in self._keys:
+                if (key := _key(told, question, agent)) in self._keys:
                     continue
                 self._keys.add(key)
+                reference = said_by(domain).reference(question)
+                embedded = None if reference.probabilities is None else tuple(map(float, reference.probabilities))
                 found = features.of(agent, question.context, embedded)
                 kept = agent if (place, name) in chosen else None
                 state = question.options[0] if decided is None else decided.state
                 words = features.words(agent, question.context)
                 self.askings.append(Asking(place, question, state, embedded, found, words, reference.relevance, kept))
 
-            settled.take(frame, place, self._people[place])
+            settled.take(frame)
 
         await replay(RunDirectory(self.cells[place].path), on_begin=begin, on_frame=keep)
 
