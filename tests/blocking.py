@@ -1,7 +1,5 @@
 """The rule that no task may make a blocking call, for the tests that enforce it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

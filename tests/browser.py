@@ -10,8 +10,6 @@ its own, and blocks in it. For the same reason a module with such tests has no `
         assert visit.problems() == []
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Catalogues: one test that tries a function on every case of a list."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The traffic lights of `prism init --template domain`, with faults and hooks: the runtime runs any domain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

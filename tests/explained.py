@@ -1,7 +1,5 @@
 """The turns of all agents of a run, explained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

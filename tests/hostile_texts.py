@@ -7,8 +7,6 @@ Texts that run in a browser all call `HARM`. A page in which such a call has tak
 file that holds the text outside of an escape has `HARM` beside an unescaped `<`, quote or parenthesis.
 """
 
-from __future__ import annotations
-
 import re
 
 HARM = "window.harmed=1"

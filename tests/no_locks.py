@@ -1,7 +1,5 @@
 """A process in which no file can be locked: the kernel refuses each flock, as NFS without its lock server does."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

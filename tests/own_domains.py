@@ -1,7 +1,5 @@
 """Domains of one's own for tests: modules that are written to a directory, each under a name that no other test has."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The longest time that a test waits for another thread or another process."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from time import monotonic, sleep

@@ -1,7 +1,5 @@
 """The payloads of ticks whose rows are given as objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

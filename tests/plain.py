@@ -1,7 +1,5 @@
 """The world of `configs/friends.yaml`, in which few ticks hold many events: for tests that need such a world."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

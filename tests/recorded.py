@@ -1,7 +1,5 @@
 """Six recorded runs, each made once a session by the real command line, for all tests that only read them."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path

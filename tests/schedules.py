@@ -5,8 +5,6 @@ not care; here each seed is another schedule, and the same seed is the same one 
 time, and only when nothing is ready: a wait costs nothing and is exact.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import heapq

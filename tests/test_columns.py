@@ -1,7 +1,5 @@
 """Columns, rows and planes: what is stored of a tick."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Values that no chart, agent or decision can hold: each is refused at construction, in one line that names it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """The wheel in an environment of its own, also with a domain of one's own; and what `make` says where there is none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

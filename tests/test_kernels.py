@@ -1,7 +1,5 @@
 """Kernels give the same numbers as plain Python and as machine code, and what is compiled is kept with care."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """A directory of a stranger's, in which commands are run: no process of PRISM's runs the code that lies there."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Random draws, and statistics by name: quantiles, percentiles, and distances of choices."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """`prism init --template domain`: the package that it writes runs, its tests pass, and its notebook can be executed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -13,8 +13,6 @@ there and makes the others `slow`; the fixture `size` returns a smaller number; 
 The last two, and `in_schedules`, make a test `sized`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 MARKERS = (

@@ -1,7 +1,5 @@
 """A rule for every test of actors: no task may make a blocking call."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

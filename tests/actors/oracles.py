@@ -1,7 +1,5 @@
 """Oracles for tests: real ones with a scripted answer, duration or fault."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

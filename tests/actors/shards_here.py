@@ -1,7 +1,5 @@
 """The shards of a run in one process, one after the other: Ray is not needed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 
 from actors.core.state import RunState

@@ -1,7 +1,5 @@
 """Small social simulations, whole and in virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

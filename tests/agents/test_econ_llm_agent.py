@@ -1,7 +1,5 @@
 """What the adviser of a nation is told, and which of its decisions are economic."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

@@ -1,7 +1,5 @@
 """Any agent that asks a model: one call a decision, its reasoning kept and logged, its failures passed on."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime
 

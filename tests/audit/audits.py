@@ -1,7 +1,5 @@
 """Audits as they might be found, to be put into words and on pages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

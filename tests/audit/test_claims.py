@@ -1,7 +1,5 @@
 """Verdicts on claims, and the small model of choices that carries a shift to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The fixed rule on answers that name a study, and the variety of answers."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Shifts of answers: what is found of a planted one, and how often chance alone is taken for one."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

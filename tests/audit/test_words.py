@@ -1,7 +1,5 @@
 """The sentences of an audit follow from its findings, and a small sample is never reassuring."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """The parts of the benchmarks with peers that do what PRISM does, and need no peer."""
 
-from __future__ import annotations
-
 from random import Random
 
 import anyio

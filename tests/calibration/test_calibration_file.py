@@ -1,7 +1,5 @@
 """The file of a calibration: each thing that is wrong is named with its key and its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

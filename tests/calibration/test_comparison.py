@@ -1,7 +1,5 @@
 """The distance of a run from data, worked out by hand, and the parts of the data."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The steps of a calibration with a stand-in for runs: what is found, what is refused, and what is warned of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 

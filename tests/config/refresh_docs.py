@@ -3,8 +3,6 @@
 Run `python -m tests.config.refresh_docs`.
 """
 
-from __future__ import annotations
-
 import json
 
 from prism.config import settings

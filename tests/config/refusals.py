@@ -1,7 +1,5 @@
 """The message of a refusal, and the keys that it lists."""
 
-from __future__ import annotations
-
 import pytest
 
 from prism.config import load_config

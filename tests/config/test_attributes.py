@@ -1,7 +1,5 @@
 """The declarations of people's attributes: what is taken, what is refused, and the place that a refusal names."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

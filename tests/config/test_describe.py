@@ -1,7 +1,5 @@
 """Settings as data: documented table, schema for editors, label of a calibration, and deliberation in ticks."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The settings below `domain`: any where their type is not known, and checked like all others where it is."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of interventions: what is taken, what is refused, and the place that a refusal names."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

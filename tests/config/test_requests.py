@@ -1,7 +1,5 @@
 """The settings of a request to a model's server: what is taken, and one line for what is not, without any key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

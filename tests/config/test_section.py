@@ -1,7 +1,5 @@
 """A section constructed in Python refuses what a file may not say, and names the setting by its dotted path."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from pathlib import Path

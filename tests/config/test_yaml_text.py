@@ -1,7 +1,5 @@
 """YAML as a configuration reads it: how deep and how long it may be, and that the limits change nothing else."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Two small runs on a simulated disk: one whose oracle computes its answers, and one whose oracle never repeats one."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Nothing is lost: a run that crashes at any operation of its disk, in any way, goes on as if nothing had happened."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

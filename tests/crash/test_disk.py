@@ -1,7 +1,5 @@
 """The simulated disk does to files what a machine may do to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any

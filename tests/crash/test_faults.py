@@ -1,7 +1,5 @@
 """A full or a broken disk ends a run with one clear line, and rows and journals are the same in every schedule."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """One trial: a run that crashes, once or more, is resumed each time, and is judged at its end."""
 
-from __future__ import annotations
-
 from random import Random
 from struct import unpack_from
 from zlib import crc32

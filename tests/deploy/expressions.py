@@ -1,7 +1,5 @@
 """Every query of every dashboard."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

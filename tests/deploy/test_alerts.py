@@ -1,7 +1,5 @@
 """A real Prometheus with the shipped rules, sixty times as fast, over runs in real trouble."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager

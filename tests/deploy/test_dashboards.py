@@ -1,7 +1,5 @@
 """The dashboards: the committed files are what the code builds, and each panel can be read by itself."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import combinations

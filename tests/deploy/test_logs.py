@@ -1,7 +1,5 @@
 """What is sent to Loki: labels from closed sets, and fields that the log of a run has."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The check of what kustomize builds: a field that is unknown, or of a wrong type, is refused by name."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

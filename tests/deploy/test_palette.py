@@ -1,7 +1,5 @@
 """The colours of the dashboards and the looks of states: one for each state everywhere, and told apart by all."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The rules are the shipped ones with every duration a sixtieth of what it was (`d
 that what takes ten minutes out there takes ten seconds here.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The files for Ray: the cluster by Ray's schema, the pods by that of Kubernetes, the job by KubeRay's keys."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 from pathlib import Path

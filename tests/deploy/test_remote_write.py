@@ -1,7 +1,5 @@
 """The configuration that sends what is scraped to another server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The rules of Prometheus, and what promtool and the guide say about them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What a container, a job and a service start: a new run the first time, and the same one ever after."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

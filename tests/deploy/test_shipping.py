@@ -1,7 +1,5 @@
 """Containers, Kubernetes and systemd: what a file promises about ports, users, restarts and patience."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A soak: what its report says of made-up samples, and a short one with real processes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

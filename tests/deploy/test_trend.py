@@ -1,7 +1,5 @@
 """The estimator that a soak is judged by: how often it is wrong is measured, not believed."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

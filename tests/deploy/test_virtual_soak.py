@@ -1,7 +1,5 @@
 """A soak in virtual time: its model, a small soak, and one with a planted leak."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Paths, tools and waiting for other processes, for the tests of deploy/."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Runs as processes of their own, with their metrics served."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

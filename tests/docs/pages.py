@@ -1,7 +1,5 @@
 """The documentation as the tests read it: pages, headings, links, code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

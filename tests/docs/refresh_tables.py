@@ -1,7 +1,5 @@
 """Writes the lists of columns in docs/tables.md from their schema: `python -m tests.docs.refresh_tables`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from actors.tables.schema import shipped_tables

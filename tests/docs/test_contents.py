@@ -1,7 +1,5 @@
 """The pages name every word that a user can write, and their examples of files can be read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page for coding agents: its examples run, and it names every command and exit code."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

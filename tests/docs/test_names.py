@@ -1,7 +1,5 @@
 """Every link, page, file, module, test, command and target that the documentation names exists."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The commands and the Python of the pages print what the pages say, in the shell, in a script and in a notebook."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The script of docs/realism.md gets the numbers of `prism validate-world` from exported tables alone."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

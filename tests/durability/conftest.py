@@ -1,7 +1,5 @@
 """The command line in this process, and runs in the state that a crash leaves."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run in the state that a crash leaves: two checkpoints, ticks after the later one, no summary."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

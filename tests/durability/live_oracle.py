@@ -1,7 +1,5 @@
 """A run with a model that answers differently every time, and a witness of what its processes commit and ask."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from actors.core.frames import Damage

@@ -1,7 +1,5 @@
 """A run in real processes that are killed with SIGKILL: each process resumes where the last one ended."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Sequence

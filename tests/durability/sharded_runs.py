@@ -1,7 +1,5 @@
 """Runs in shards as commands, and what their logs say."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -5,8 +5,6 @@
 `run` and `config.yaml` are in its directory. It prints what it has found as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

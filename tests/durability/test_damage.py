@@ -1,7 +1,5 @@
 """Files that are damaged, missing or of a newer format: a line that names them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Every file of a run, damaged in every way: `prism verify` finds it, or `prism resume` mends it; neither breaks."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Every way in which a run stops: resumed, it is the run that nothing stopped, and counts nothing twice."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Callable

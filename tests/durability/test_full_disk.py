@@ -1,7 +1,5 @@
 """Disks that are full or read-only, for real: one line, and a run that goes on once there is room."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Real processes that are killed with SIGKILL, and what the next one makes of it."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Shards in processes of Ray: one is killed, then the whole run, and it goes on in another number of shards."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Runs in shards on real Ray clusters of several nodes have the bytes of one process, whatever is killed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

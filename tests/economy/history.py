@@ -1,7 +1,5 @@
 """The quarterly figures that the project ships, for tests."""
 
-from __future__ import annotations
-
 from prism.economy.series import Figures
 from prism.economy.series_file import parse_series
 from tests.paths import ROOT

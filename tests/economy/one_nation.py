@@ -1,7 +1,5 @@
 """An economy of one nation, for tests without actors."""
 
-from __future__ import annotations
-
 from prism.config import Config, load_config
 from prism.economy.components import Components
 from prism.economy.embedded import embedded_components

@@ -1,7 +1,5 @@
 """Quarters of an economy without actors: triggers, turns and answers, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Backtests, and the defaults of the model against the figures of the United States."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

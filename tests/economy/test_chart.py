@@ -1,7 +1,5 @@
 """A nation and its chart: one turn at a time, without actors, and the rate that it sets."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The effect of each kind of intervention on an economy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

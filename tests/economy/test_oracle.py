@@ -1,7 +1,5 @@
 """The oracle of an economy: whom it asks, what it asks them, and what it does where there is no answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An economy by the command line, and the shipped economy under many seeds."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Series of quarters, and their files."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import pairwise

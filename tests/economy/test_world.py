@@ -1,7 +1,5 @@
 """The world of an economy by itself: what it keeps, shows and gives back."""
 
-from __future__ import annotations
-
 import logging
 import statistics
 

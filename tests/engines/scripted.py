@@ -1,7 +1,5 @@
 """Records for a model's questions, and a client that keeps its calls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from actors.testing import ScriptedModel

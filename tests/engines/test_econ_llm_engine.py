@@ -1,7 +1,5 @@
 """The engine of the interest rate: valid actions one after the other, all or nothing, every reasoning kept."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, datetime

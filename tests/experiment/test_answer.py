@@ -1,7 +1,5 @@
 """Answers in sentences: of hypotheses that are supported, refuted and undecided, and of what points the other way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from prism.answers import words_of

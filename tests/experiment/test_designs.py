@@ -1,7 +1,5 @@
 """Sampled designs and tables: their points have the structure of the method, and are the same everywhere."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Effects of factors: functions whose values are known, and their edges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The file of an experiment: what it means, what is wrong with a wrong one, and those that are shipped."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Statistics of experiments: published examples, values of R 4.2.2, known distributions, and edges."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

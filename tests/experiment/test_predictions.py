@@ -1,7 +1,5 @@
 """Files of predictions, and scores of forecasts."""
 
-from __future__ import annotations
-
 from statistics import NormalDist, fmean
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The file of a replication, and published figures beside runs: a hit is compatible with them, by one rule."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import t

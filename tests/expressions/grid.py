@@ -1,7 +1,5 @@
 """Conditions over fields of few values, which can all be tried."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any

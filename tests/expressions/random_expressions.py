@@ -1,7 +1,5 @@
 """Random expressions of every form, and values for the fields that they read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The language: what is an expression, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

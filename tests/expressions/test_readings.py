@@ -1,7 +1,5 @@
 """The reading of a tree: the value of an expression for an agent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The generated source against a plain interpreter of the tree, and against authors who try to write Python into it."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

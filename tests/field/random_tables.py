@@ -1,7 +1,5 @@
 """Random tables of ties, as programs and spreadsheets write them, with what made them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import NamedTuple

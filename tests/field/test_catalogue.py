@@ -1,7 +1,5 @@
 """Small files of the kinds that public projects have: each is read as its writer meant it, or refused with a line."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Quarterly figures as statistical offices and spreadsheets write them: read as they are meant, or refused."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Populations from margins: what was asked for, what comes out, and what cannot be."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import pairwise

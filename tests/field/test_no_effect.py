@@ -1,7 +1,5 @@
 """Nothing is said to have no effect where all that is shipped, and all that people have sent, is run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

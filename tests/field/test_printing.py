@@ -1,7 +1,5 @@
 """Names and texts of others on a terminal: they are printed as text, by every command, and no terminal obeys them."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

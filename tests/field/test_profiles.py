@@ -1,7 +1,5 @@
 """Profiles as people have them: right or refused, and never wrong without a word."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

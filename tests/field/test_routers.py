@@ -1,7 +1,5 @@
 """Routers in front of servers: errors with status 200, a 404 for what no provider takes, keys in other headers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """Servers that refuse questions, keys and models, over a real socket: the run's end, its summary, and a resume."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Clients that send half a request, or a body a byte at a time: they keep nobody out, and hold up no end."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import resource

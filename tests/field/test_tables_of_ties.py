@@ -1,7 +1,5 @@
 """Tables of ties and graph files as people have them: read as they are meant, or refused with what to set."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

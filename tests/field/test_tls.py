@@ -1,7 +1,5 @@
 """Servers with TLS: private authorities, certificates for other names, and addresses with the wrong scheme."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Runs that travel: packed, moved and mended, and drafts that a killed command has left."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

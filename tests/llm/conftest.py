@@ -1,7 +1,5 @@
 """The fixture of the tests of the tape."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

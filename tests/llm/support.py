@@ -1,7 +1,5 @@
 """Servers, requests, askers and failing checks for the tests of `prism.llm`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping

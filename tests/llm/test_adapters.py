@@ -1,7 +1,5 @@
 """Both adapters against the scripted server over real sockets: what is sent with a request, and what never is shown."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The answer in a text: JSON in whatever stands around it, and loose wordings that can mean one option alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

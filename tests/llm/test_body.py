@@ -1,7 +1,5 @@
 """Bodies of any size and encoding, over a socket: they are refused by name, and never more of them is in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Choices by letters: sound probabilities count, and nothing is made up where a letter is missing."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The oracle that asks a model: its prompt, its draws, its counts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The prompt of a choice: templates, what fills them, and the order of options."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The id of a question, and the sum of calls and what they cost."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The check of a server at start: each quirk works in one of three ways, or is one line whose setting helps."""
 
-from __future__ import annotations
-
 from contextlib import aclosing
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Replies of both protocols as servers really send them, and the text that counts in them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tape: its records and keys, what a kill leaves of it, what is no tape, and the answers of a taped model."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

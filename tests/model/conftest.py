@@ -1,7 +1,5 @@
 """A real llama.cpp server with a trained model, where `make test-model` has installed both."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

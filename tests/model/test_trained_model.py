@@ -4,8 +4,6 @@ The model is small, so nothing is said here about how well it decides: only that
 probabilities are sound, and that a tape repeats the run.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from time import perf_counter

@@ -1,7 +1,5 @@
 """What a model answers keeps its bounds wherever it comes from, and goes through a file unchanged."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone

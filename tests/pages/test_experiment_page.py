@@ -1,7 +1,5 @@
 """The report of an experiment in a real browser: whole at every width and in every theme, with hostile names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of `prism play` in a real browser: sliders, fan, pins, a kept run, keys, and the processes behind it."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """The report in a real browser: nothing is loaded, nothing overlaps, and it can be read by everybody."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The local page in a real browser, on runs of every kind."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

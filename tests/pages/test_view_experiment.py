@@ -1,7 +1,5 @@
 """The page of an experiment in a real browser: whole, live, and with hostile names as texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

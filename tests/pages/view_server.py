@@ -1,7 +1,5 @@
 """`prism view` in a process of its own, and runs for it that take no time to make."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The facts of social feeds and of economies, against computations by hand and real data."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import igraph

@@ -1,7 +1,5 @@
 """The oracle actor crashes at any of its await points: every question gets its answer, and the result is the same."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Archetypes and audits: the groups of a field's values, and intervals that hold the truth as often as they say."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

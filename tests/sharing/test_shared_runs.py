@@ -1,7 +1,5 @@
 """Runs whose questions share judgements, of people and of a domain of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Acts of people in a network without a world, and what came of them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A post in a person's view, and a feed, as the world's kernels make them: for tests of a network without a world."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from prism.columns import Column, Ints

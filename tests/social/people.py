@@ -1,7 +1,5 @@
 """People, posts and views that several tests share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

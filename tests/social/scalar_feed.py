@@ -1,7 +1,5 @@
 """A feed as docs/people.md defines it, built one post at a time: what the feeds of a run are compared with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist

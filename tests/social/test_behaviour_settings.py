@@ -1,7 +1,5 @@
 """Each constant of people's behaviour, at another value than its default."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The terms that are off by default: response, quality, posting by followers, exposure, credit, dwell times."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """People who change: whom they follow, whom they mute, and what their attributes are."""
 
-from __future__ import annotations
-
 from math import floor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The embedded choice: its probabilities, and the weights of traits and of attributes of one's own."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

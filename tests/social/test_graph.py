@@ -1,7 +1,5 @@
 """Follow graphs: from ties, from files, from generators, and with a share of ties between equals."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import subprocess

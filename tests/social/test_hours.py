@@ -1,7 +1,5 @@
 """Activity by hour of the day: figures, tables, and who comes online when."""
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The effect of each kind of intervention on people and their feeds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

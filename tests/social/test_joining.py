@@ -1,7 +1,5 @@
 """People, their ties and all that names them are joined by id; otherwise only as the configuration says."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

@@ -1,7 +1,5 @@
 """The same seed in two conditions is a matched pair: what does not follow from the difference is the same in both."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Measures of people and their ties, against igraph, scipy and cases by hand, and in runs that ask for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

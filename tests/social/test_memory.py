@@ -1,7 +1,5 @@
 """What people remember is what took place for them: recomputed here from the run's events and views, one by one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A network without a world: posts, cascades, timelines and samples."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

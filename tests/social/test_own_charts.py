@@ -1,7 +1,5 @@
 """People who live by a chart of one's own: states, delays, effects and choices that the default chart does not have."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from itertools import product

@@ -1,7 +1,5 @@
 """A person as an agent, and the texts that a model writes for them."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

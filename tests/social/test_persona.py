@@ -1,7 +1,5 @@
 """Synthetic people, and the values of their attributes."""
 
-from __future__ import annotations
-
 import math
 from math import isclose
 from statistics import fmean, pstdev

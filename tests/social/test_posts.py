@@ -1,7 +1,5 @@
 """Posts of a file: how it is read, which of its posts people publish, and what charts and feeds know of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Files of profiles: how they are read, the columns that the configuration names, and the people they make."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

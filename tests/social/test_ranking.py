@@ -1,7 +1,5 @@
 """Feeds as data: a ranking is an expression, and those with a name are expressions, too."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """What feeds and people really did, counted again from what happened."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Whole runs of the social world: their digests are known, and do not depend on who takes the turns."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What people see and do as bytes of a kernel, beside msgspec's of the same objects."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

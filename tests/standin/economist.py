@@ -3,8 +3,6 @@
 It reads the prompt as a model would, and knows nothing of the program that wrote it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

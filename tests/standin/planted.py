@@ -1,7 +1,5 @@
 """Models with a known fault, for audits: each answers as a person of a feed would, but for its fault."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -3,8 +3,6 @@
 Sources: Ollama (since 0.35), docs/api/systemone; llama.cpp, tools/server/README.md; OpenAI's and vLLM's `logprobs`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

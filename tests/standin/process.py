@@ -1,7 +1,5 @@
 """The server in a process of its own: for benchmarks, where a thread would share the client's interpreter."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from multiprocessing.connection import Connection

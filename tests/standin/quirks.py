@@ -4,8 +4,6 @@ Unlike a fault, a quirk happens to every request. Each is one entry of `QUIRKS`,
 exchange. A server may have several; their effects are applied in the order of the table.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """The settings that the server of the tests has besides those of `actors.testing`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum, unique
 

@@ -4,8 +4,6 @@ Faults happen to single calls, by their number; spells come by the clock. In eac
 a drawn time, and is over when the period ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum, unique
 

@@ -1,7 +1,5 @@
 """Small charts and guards that several tests share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from prism.agents import StatefulAgent

@@ -1,7 +1,5 @@
 """An agent that asks an oracle, and a chat client that answers from a script."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

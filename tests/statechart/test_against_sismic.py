@@ -3,8 +3,6 @@
 What differs on purpose has a test of its own here, and its reason in docs/decisions/004-charts-and-expressions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Guards and actions that do what they must not: the agent stays where it was, and the error says why."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import warnings

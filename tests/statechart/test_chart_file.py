@@ -1,7 +1,5 @@
 """Chart files: what they mean, and what is refused, with its line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Drawings: each format has every state and every row, and is well-formed."""
 
-from __future__ import annotations
-
 import json
 import re
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """A person's own attributes in a prompt: told as facts, one line each, texts as data, and nothing without them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

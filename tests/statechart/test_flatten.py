@@ -1,7 +1,5 @@
 """Nested charts: rows from the inside out, actions on entry and exit, effects, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Text written by people is data: it never adds a line to a prompt, and no answer leads outside the options."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

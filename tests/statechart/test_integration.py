@@ -1,7 +1,5 @@
 """The contracts' own examples, run from end to end with a person."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

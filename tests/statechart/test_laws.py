@@ -1,7 +1,5 @@
 """Laws that hold for every chart, tried on random ones."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Faults of charts: each kind by an example, and all of them against charts whose every value is tried."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """The specified oracle: any states, any context and any client, and texts that a model writes with its choice."""
 
-from __future__ import annotations
-
 import json
 from enum import StrEnum
 from typing import Any

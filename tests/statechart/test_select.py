@@ -1,7 +1,5 @@
 """Situations that count as ambiguous: docs/decisions/001-ambiguity.md, a row of its table each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The rows of a chart: states, transitions, queries, and the questions that rows are meant for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Questionnaires: their files, a model that is asked as people, and outcomes worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 from scipy.stats import wilcoxon
 

@@ -1,7 +1,5 @@
 """The validator of economic actions: what it is told, and that it marks every action and drops none."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, datetime

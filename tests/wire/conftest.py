@@ -1,7 +1,5 @@
 """The real command line in this process, on a wide terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.command import Prism

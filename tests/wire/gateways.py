@@ -1,7 +1,5 @@
 """A gateway in a thread of the test, and cells that ask it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """People who write instructions, and a model that obeys every instruction outside of quoted data."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Whole runs against a server on a real socket: their settings, their end, and what they leave."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`prism ask` over a socket: a model answers as people, within limits, and nothing that came is lost."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

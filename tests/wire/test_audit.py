@@ -1,7 +1,5 @@
 """`prism audit` over a socket: what it finds, what it leaves as it is, and that no answer is paid twice."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

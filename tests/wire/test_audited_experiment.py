@@ -1,7 +1,5 @@
 """`prism audit` of an experiment whose cells have asked a model over a socket."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The way in which a server is asked, and what it costs: told before a run, at its start, and in its files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

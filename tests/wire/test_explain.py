@@ -4,8 +4,6 @@ The server's log has the body of each request under its `X-Request-Id`, which be
 tape is read with SQLite and JSON alone.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sqlite3

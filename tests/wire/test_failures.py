@@ -1,7 +1,5 @@
 """Servers that fail now and then, at one question, or are away for a while or for good: what a run makes of it."""
 
-from __future__ import annotations
-
 import json
 import socket
 import zlib

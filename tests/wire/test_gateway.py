@@ -1,7 +1,5 @@
 """Experiments whose cells ask a gateway: one limit, one budget, one tape, also after kills and on another model."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Real signals to real runs whose server is away: they end in seconds, with whole ticks, and go on from there."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The questions of whole runs: templates, hostile texts as data, ids, and the same bytes wherever it is asked."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Whole runs on tape: recorded against a server, stopped, gone on with, and run again without one."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The real command line, run in this process and in others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

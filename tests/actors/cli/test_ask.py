@@ -1,7 +1,5 @@
 """`prism ask` without a model: people of a real run answer as they were, and the run stays as it is."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

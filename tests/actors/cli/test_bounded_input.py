@@ -1,7 +1,5 @@
 """A user's files: what is no file, or is too large for the memory, is one line and an exit code, and never a hang."""
 
-from __future__ import annotations
-
 import gzip
 import resource
 import subprocess

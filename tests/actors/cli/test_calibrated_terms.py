@@ -1,7 +1,5 @@
 """Whole runs with every term that is off by default: checkpoints, a kill, resume, replay, verify, forks, the file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

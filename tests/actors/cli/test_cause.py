@@ -1,7 +1,5 @@
 """`prism cause`: its lines, its JSON, its progress, and what it says to options that cannot be."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`prism chart`: drawings of charts and of runs, and the rows that a run has taken."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`prism --help`, for people and for programs, and `prism doctor`. The help imports no command."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

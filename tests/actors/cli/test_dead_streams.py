@@ -1,7 +1,5 @@
 """Runs whose standard output, standard error or terminal goes away: real processes, pipes and terminals."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

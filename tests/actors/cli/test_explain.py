@@ -1,7 +1,5 @@
 """`prism explain`: its lines, its JSON, and what it says to options that do not fit."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`prism export`: what it says and refuses, and what is there after it failed: everything or nothing."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`prism fork`: the same past, and another future."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

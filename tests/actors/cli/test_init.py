@@ -1,7 +1,5 @@
 """`prism init`."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Interventions in whole runs: the journal, every checkpoint, replay, resume and forks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

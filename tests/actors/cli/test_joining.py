@@ -1,7 +1,5 @@
 """People and ties of a user's files: the words about them, and runs, replays, forks and packs with them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

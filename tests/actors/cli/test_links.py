@@ -1,7 +1,5 @@
 """Files that cannot be written to as a command needs it: links, second names, and file systems without locks."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--log-level` and `--log-format`: what a command that simulates prints on standard error, and what it logs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

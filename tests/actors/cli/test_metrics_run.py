@@ -1,7 +1,5 @@
 """`prism run` with metrics: the address, its file, and what goes wrong before anything is written."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """A user whom the system does not know, without HOME: containers have any uid, schedulers an empty environment."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

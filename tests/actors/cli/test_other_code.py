@@ -1,7 +1,5 @@
 """`prism resume` with other code than the run's: it is refused, and a fork does the ticks again instead."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A domain of one's own on the command line: its files, and everything that goes on from them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

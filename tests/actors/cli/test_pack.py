@@ -1,7 +1,5 @@
 """`prism pack` and `prism unpack`: one file of a run, what is refused of a stranger's, and a pack that is looked at."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

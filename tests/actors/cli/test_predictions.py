@@ -1,7 +1,5 @@
 """Predictions are sealed before the runs and scored after; what was changed in between is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

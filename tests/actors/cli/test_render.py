@@ -1,7 +1,5 @@
 """The renderer: one record as JSON, as a view of its own, as one line, or as tables; and the summary of a run."""
 
-from __future__ import annotations
-
 import io
 import json
 from functools import partial

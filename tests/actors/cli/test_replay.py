@@ -1,7 +1,5 @@
 """`prism replay`: whether a run, done again, comes out as its journal says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`prism resume`: going on with a run, and when it refuses to."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`prism run`: which configuration it takes, what it prints, and what it leaves."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

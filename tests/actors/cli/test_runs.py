@@ -1,7 +1,5 @@
 """`prism runs`: the runs there are, and how they stand."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

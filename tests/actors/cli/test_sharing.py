@@ -1,7 +1,5 @@
 """Shared judgements on the command line: the end of a run, refusals, resumes and replays."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

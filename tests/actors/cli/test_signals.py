@@ -1,7 +1,5 @@
 """Real signals to real processes, and to studies."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

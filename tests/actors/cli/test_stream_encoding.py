@@ -1,7 +1,5 @@
 """Standard streams in another encoding than UTF-8: real processes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

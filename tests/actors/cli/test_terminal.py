@@ -1,7 +1,5 @@
 """A run on a terminal: what it draws, and that it leaves the terminal as it was."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """`prism testing`: the server from a shell, its faults, its counts, and how it refuses."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

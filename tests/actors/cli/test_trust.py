@@ -1,7 +1,5 @@
 """Code in a stranger's run: no command runs it unasked, and whoever made the run is not asked."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

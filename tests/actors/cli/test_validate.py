@@ -1,7 +1,5 @@
 """`prism validate`, and what has no effect, before a run, at its start, and at its end."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

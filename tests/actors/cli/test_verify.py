@@ -1,7 +1,5 @@
 """`prism verify`: whether files, rows, settings and inputs of a run are what was written."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

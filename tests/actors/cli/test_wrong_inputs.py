@@ -3,8 +3,6 @@
 An input is right if the line is the expected one; an expected line that ends in `...` is the beginning of it.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Wrong usage: every command says in one line what is wrong, ends with its exit code, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

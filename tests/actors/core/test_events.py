@@ -1,7 +1,5 @@
 """The events of a run: told to the listeners of that run alone, logged, and explained in the documentation."""
 
-from __future__ import annotations
-
 import re
 
 import anyio

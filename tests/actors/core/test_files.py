@@ -1,7 +1,5 @@
 """Regular files: what is no file is refused before it is opened, and no more is read than allowed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """A bounded mailbox for one reader."""
 
-from __future__ import annotations
-
 import asyncio
 
 import anyio

@@ -1,7 +1,5 @@
 """Messages, their frames and the digest of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from struct import pack

@@ -1,7 +1,5 @@
 """The progress of a run on a terminal, and what is shown before there is any."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

@@ -1,7 +1,5 @@
 """Runs of a nested chart whose inner guards are Python functions."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

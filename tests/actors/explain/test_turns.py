@@ -1,7 +1,5 @@
 """Explanations: of turns, of posts, of what would have been different, and their values as JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """Charts from files: where they are found, the Python functions that they name, and what is refused."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """Input files of runs: read, checked, kept, and shared by runs of one process."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Code that is known, and what lies beside it."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import py_compile

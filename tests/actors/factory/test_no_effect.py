@@ -1,7 +1,5 @@
 """Settings without an effect in a run, named before it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A domain of one's own, from the name in a configuration to the domain; and each mistake in a line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What comes with PRISM: found by name from anywhere, and complete in a directory of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

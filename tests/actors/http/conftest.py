@@ -1,7 +1,5 @@
 """The fixtures of the tests of HTTP: a server."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """Clients that ask an HTTP server over real sockets, and an application for it."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """The server: its clients, and whole requests and others over real sockets."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from contextlib import ExitStack, closing, suppress

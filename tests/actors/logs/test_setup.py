@@ -1,7 +1,5 @@
 """Logs: how they are set up, files of lines with a limit, and standard error that is protected for a while."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """The fixtures of the tests of metrics: a server of pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 

@@ -1,7 +1,5 @@
 """The pages that a server of metrics serves in its tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from starlette.requests import Request

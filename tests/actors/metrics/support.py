@@ -1,7 +1,5 @@
 """Small simulations with metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

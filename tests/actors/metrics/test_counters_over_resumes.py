@@ -4,8 +4,6 @@ A run on a simulated disk is killed while it writes, and resumed. Everything tha
 Prometheus would that scrapes at the worst moments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random

@@ -1,7 +1,5 @@
 """The metrics of a run: which are shown, that they are the run's own numbers and limits, and failures by reason."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

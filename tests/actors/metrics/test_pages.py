@@ -1,7 +1,5 @@
 """The HTTP endpoint: where it listens, who may read, with a certificate, and the wait for the last scrapes."""
 
-from __future__ import annotations
-
 import base64
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """An oracle actor alone: questions from traffic lights go in, decisions come out, and time is virtual."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

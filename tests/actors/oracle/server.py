@@ -1,7 +1,5 @@
 """A model server in virtual time: it can be away, hang, refuse and give useless answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

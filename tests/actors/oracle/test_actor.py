@@ -1,7 +1,5 @@
 """The oracle actor alone, in virtual time: limits, deadlines, caps, and the ids of its questions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """A server that is away, or fails now and then, as the oracle actor sees it: in virtual time."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import anyio

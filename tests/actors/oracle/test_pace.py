@@ -1,7 +1,5 @@
 """The limits on when a call may be made: its pace, and the circuit breaker."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

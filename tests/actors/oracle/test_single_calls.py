@@ -1,7 +1,5 @@
 """Calls for questions that no run waits for, in virtual time: each is asked once, within the limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The calls that answers took: they go with the answer, and into a checkpoint exactly once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

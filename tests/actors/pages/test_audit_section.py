@@ -1,7 +1,5 @@
 """The page of an audit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Charts of a report: of the attributes that people change, and of causes."""
 
-from __future__ import annotations
-
 from copy import copy
 from pathlib import Path
 

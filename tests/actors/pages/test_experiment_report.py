@@ -1,7 +1,5 @@
 """The report of an experiment: the answer in words, whole and partial, with hostile texts as texts."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

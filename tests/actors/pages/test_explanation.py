@@ -1,7 +1,5 @@
 """An explanation on a page: it says what its lines on a terminal say, and no text in it becomes markup."""
 
-from __future__ import annotations
-
 from actors.explain.tree import COLUMNS, Node, lines
 from actors.pages.explanation import explanation
 from actors.pages.html import rendered

@@ -1,7 +1,5 @@
 """HTML from elements: no text can become markup."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of runs: it says what the run's files say, loads nothing, and is the same each time."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

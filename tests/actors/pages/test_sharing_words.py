@@ -1,7 +1,5 @@
 """The warning of a report about judgements that were shared."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from actors.pages.words import sharing_notice

@@ -1,7 +1,5 @@
 """The settings that the page of `prism play` may change, and the decode that their values pass."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path, PurePath
 from typing import Any

@@ -1,7 +1,5 @@
 """The page's interface: who may ask, what a move answers, what is kept, and what is left after its end."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The playground: a run by recorded answers, and what a move changed, in sentences."""
 
-from __future__ import annotations
-
 import urllib.request
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Charts as objects: what is drawn is in them, a user changes them, and they become SVG, PDF and PNG."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Running from Python: in memory and in a directory, in a script's way and in a notebook's."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import gc

@@ -1,7 +1,5 @@
 """Attributes and ties that change in a run, and posts of a file, in its tables and explanations."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

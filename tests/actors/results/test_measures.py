@@ -1,7 +1,5 @@
 """Measures of real runs, held against their posts one by one, and the names of runs in sentences."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import mean, stdev

@@ -1,7 +1,5 @@
 """The directory of a run: what may go on in it, the hash of the code, and the last words of a process."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Checkpoints that a fork writes beside the ticks."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

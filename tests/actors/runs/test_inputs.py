@@ -1,7 +1,5 @@
 """The inputs that a run keeps: their names, one file for many runs, and code with the modules that it imports."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256

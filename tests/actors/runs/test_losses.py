@@ -1,7 +1,5 @@
 """A run that loses a shard goes on from its latest checkpoint, and ends as if nothing had happened."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """What had no effect in a run, told at its end, and its interventions with what came of them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

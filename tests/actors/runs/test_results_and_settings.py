@@ -1,7 +1,5 @@
 """Numbers worked out of a run: results and settings, the counts of a chart's rows, and archetypes of many questions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Committed ticks get onto the medium: in batches, never far behind the run, never on the event loop."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Agents that are tasks of their own, and those whose turns are taken many at once or one by one, give one journal."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial

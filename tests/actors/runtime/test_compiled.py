@@ -1,7 +1,5 @@
 """Turns at once are the turns that agents take one by one, and a wave applied at once is its updates one by one."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

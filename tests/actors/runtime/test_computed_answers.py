@@ -1,7 +1,5 @@
 """Answers: read into columns whatever their order, and computed at once as they are one by one."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """One configuration and one seed are one digest, whatever order the tasks run in, and the runtime names no domain."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

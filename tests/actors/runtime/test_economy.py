@@ -1,7 +1,5 @@
 """Economies on the actors: the order of a turn, what a failure leaves, and that nothing depends on the schedule."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """The phase and the counters of a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

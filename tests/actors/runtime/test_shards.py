@@ -1,7 +1,5 @@
 """People in shards make the run that people in one process make: its digest, its counts and its checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

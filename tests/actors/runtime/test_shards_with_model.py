@@ -1,7 +1,5 @@
 """People in shards put their questions to the one oracle of the run: it answers and refuses as for one process."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from functools import partial
 from pathlib import Path

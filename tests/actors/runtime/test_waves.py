@@ -1,7 +1,5 @@
 """Waves of a tick, and ticks that run in one call of a kernel, beside the same ticks one by one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from enum import StrEnum, unique

@@ -1,7 +1,5 @@
 """The files of a made-up run, written by the product's own functions on a disk in memory, and a file's frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

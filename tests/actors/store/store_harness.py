@@ -1,7 +1,5 @@
 """A store on a disk in memory, and control over when its blocking calls are run."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 

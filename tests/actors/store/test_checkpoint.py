@@ -1,7 +1,5 @@
 """Checkpoints, and the pieces in which a large world is copied."""
 
-from __future__ import annotations
-
 import tracemalloc
 from contextlib import suppress
 

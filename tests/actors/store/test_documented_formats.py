@@ -1,7 +1,5 @@
 """docs/runs.md says what the code does."""
 
-from __future__ import annotations
-
 import json
 import re
 from hashlib import sha256

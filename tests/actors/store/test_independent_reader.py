@@ -1,7 +1,5 @@
 """A reader that knows PRISM only from docs/runs.md reads what real runs have left."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

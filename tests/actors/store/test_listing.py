@@ -1,7 +1,5 @@
 """The list of runs, and what is found in each."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Rows as messages: each kind is read as it was, in the order in which it took place, by its class and by its agent."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple

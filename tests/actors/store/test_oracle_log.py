@@ -1,7 +1,5 @@
 """The log of the oracle, and the bytes of its questions."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

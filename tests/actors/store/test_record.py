@@ -1,7 +1,5 @@
 """The record of a run: what its files say, and its course."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

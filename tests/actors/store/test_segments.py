@@ -1,7 +1,5 @@
 """Ticks that are sealed are the journal's ticks still: in every reader, from any place, after damage and cuts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from struct import pack
 from typing import Any

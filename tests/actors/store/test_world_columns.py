@@ -1,7 +1,5 @@
 """A world and its actors put down between any two ticks and taken up again go on as if nothing had happened."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any, NamedTuple
 

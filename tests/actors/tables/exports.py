@@ -1,7 +1,5 @@
 """Exported tables, read back by other readers than those that wrote them: one for each format."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Exported tables are what independent readers of the files of a run find in them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Exports of economies, of domains and charts of one's own, of people with attributes, and of hostile texts."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

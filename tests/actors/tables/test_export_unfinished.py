@@ -1,7 +1,5 @@
 """Exports of runs that are going on, were killed, forked or damaged: a part of a run has the first rows of it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from itertools import accumulate

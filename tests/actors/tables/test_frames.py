@@ -1,7 +1,5 @@
 """Tables of a real run as data frames, of pandas and of polars."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of tables and columns of Python as DuckDB reads them: every value comes back as it went in."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """The stand-ins for the world in tests: a scripted model and client, and virtual time."""
 
-from __future__ import annotations
-
 from threading import Event
 
 import anyio

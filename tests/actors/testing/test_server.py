@@ -1,7 +1,5 @@
 """The test server over a socket: what it answers in both APIs, its faults, its counts, and its end."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests to the local page without a socket: the application is called in this process."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Who may ask for the local page, and what its answers and its sources allow."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

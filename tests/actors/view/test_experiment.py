@@ -1,7 +1,5 @@
 """The local page on experiments, causes and networks."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Turns that are worked out for the page, by stand-ins for the command."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The local page on runs that grow, were killed, are damaged or are none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from urllib.parse import quote

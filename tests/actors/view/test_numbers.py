@@ -1,7 +1,5 @@
 """The numbers of the local page are those that an independent reader of the journal finds."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The effect of a claim at the seeds at which it is carried."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from actors.studies.audit.carried import effects_at_seeds

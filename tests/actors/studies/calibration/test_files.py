@@ -1,7 +1,5 @@
 """The files of a result: a configuration that runs, or none if no fit is reported."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """A calibration whose process is killed: it is run again, and has the same files."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Plans of calibrations: base, ranges, targets and limits are checked before the first run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Other futures of a run: with nothing changed it is the run, with a decision changed it is what `what_if` tells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

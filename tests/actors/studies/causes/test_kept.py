@@ -1,7 +1,5 @@
 """Causes: their plan, what they are of, and how they are kept in a run's directory."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

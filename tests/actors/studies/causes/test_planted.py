@@ -1,7 +1,5 @@
 """The planted cause is named first, each effect is what a run from the start without it gives, and intervals hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import product

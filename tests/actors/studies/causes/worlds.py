@@ -1,7 +1,5 @@
 """Small worlds in which one thing is known to be the cause, and what comes of them without it: run from the start."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 there is one; and its own process numbers, so that all of Ray's processes end with the script.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -4,8 +4,6 @@ The model's server listens at the loopback device of the first network, so a cel
 the gateway alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The files of a small experiment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.plain import plain_text

@@ -1,7 +1,5 @@
 """Experiments on real Ray clusters, also with a model: it has one limit, one budget and one tape."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Sequence
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The driver of an experiment, with processes that are killed, files that change and directories that are no runs."""
 
-from __future__ import annotations
-
 import os
 import signal
 from functools import partial

@@ -1,7 +1,5 @@
 """`prism experiment`, with real processes: the table is that of the runs, and nothing is done twice."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An experiment whose processes are killed, or whose disk is full: it is run again, and has the same table."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The work of a node of a cluster, without the cluster, and directories for temporary files with long names."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

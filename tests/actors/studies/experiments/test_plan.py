@@ -1,7 +1,5 @@
 """Plans: a cell is known by what decides its result, and by nothing else."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The record of an experiment: what its files say, whether it has ended, is going on, or is damaged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

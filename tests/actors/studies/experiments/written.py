@@ -1,7 +1,5 @@
 """An experiment's directory that takes no time to make: plans, cells and results as files, without a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

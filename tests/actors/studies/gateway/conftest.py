@@ -1,7 +1,5 @@
 """The fixtures of the tests of the gateway: its tape."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gateway of an experiment: its proxy, and its places for calls in virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
