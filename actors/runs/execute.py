@@ -43,14 +43,13 @@ from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep
 from actors.runs.ray_shards import engine_of
 from actors.runs.rounds_csv import RoundsCollector, RoundsWriter, cut_series
-from actors.runs.run_store import RunStore
+from actors.runs.run_store import Execute, RunStore, in_thread
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
-from actors.store.batch_writer import Execute, in_thread
 from actors.store.checkpoint import Checkpoint
 from actors.store.checkpoint_fork import fork_directory
 from actors.store.disk import Disk, RealDisk
@@ -370,9 +369,9 @@ async def run_recorded(  # each thing that a run needs once
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     await scatter(simulation, run.checkpoint)
-    checkpointer = Checkpointer(simulation, store, every, fork_directory(disk))
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:
+        checkpointer = Checkpointer(simulation, store, every, files, fork_directory(disk))
         files.start_soon(store.run)
         try:
             looks_every = every or settings.simulation.ticks_per_round

@@ -21,9 +21,8 @@ from actors.factory.domains import build_domain
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.run_store import RecordedBefore
+from actors.runs.run_store import RecordedBefore, in_thread
 from actors.runtime.simulation import Simulation
-from actors.store.batch_writer import in_thread
 from actors.store.checkpoint import Checkpoint
 from actors.store.disk import RealDisk
 from actors.store.manifest import CONFIG, Manifest, read_manifest

@@ -5,31 +5,29 @@
     a checkpoint, after the frame it follows: it gets its name when that frame is on the medium
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes all records since its last
-write as one batch, so faster ticks do not cause more waits for the medium. A run may be at most `PENDING_MAX` frames
-and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full. A checkpoint is written beside the next
-batches, while it is still being copied; so are segments.
+write as one batch, so faster ticks do not cause more waits for the medium, and seals what fills a segment. A run may be
+at most `PENDING_MAX` frames and `PENDING_BYTES` ahead of its disk.
 """
 
 from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from hashlib import sha256
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.abc import TaskGroup
+import msgspec
+from anyio import to_thread
 
 from actors.core.errors import RESUME, JournalError
-from actors.core.events import CheckpointWritten, emit
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.runtime.gc_pause import return_free_memory
-from actors.store.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
-from actors.store.checkpoint import CheckpointWriter, Position
+from actors.store.checkpoint import Position
 from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
@@ -46,9 +44,6 @@ PENDING_MAX = 64
 
 PENDING_BYTES = 16 << 20
 """Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
-
-COPIED_BYTES = 64 << 20
-"""Bytes that are copied for a checkpoint and may wait for the disk: of a million people it has half a gigabyte."""
 
 LENGTHS_KEPT = 1002
 """Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
@@ -81,6 +76,30 @@ class RecordedBefore(Record):
         return self._recorded_answers.judgements()
 
 
+class Batch(msgspec.Struct):
+    """Records that wait to be written.
+
+    Args:
+        answers: frames for the oracle's log; `frames`: frames for the journal.
+        rows: lines for the file of rounds, which a resume repairs.
+    """
+
+    answers: list[bytes] = []
+    frames: list[bytes] = []
+    rows: list[bytes] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.answers or self.frames or self.rows)
+
+
+Execute = Callable[[Callable[[], None]], Awaitable[None]]
+"""A function that runs a blocking function."""
+
+
+async def in_thread(function: Callable[[], None]) -> None:
+    await to_thread.run_sync(function)
+
+
 class RunStore(RecordedBefore):
     """The files of one run, open for writing.
 
@@ -103,26 +122,24 @@ class RunStore(RecordedBefore):
         observer: Observer | None = None,
     ) -> None:
         super().__init__(recorded)
-        self.statistics = StoreCounters(recorded.end, recorded.ticks)
-        self._disk = disk
+        self.disk = disk
         self._execute = execute
-        self._observer = observer or Observer()
-        self._observer.resumed(recorded.end, recorded.ticks)
-        journal = JournalWriter(disk, segment_bytes)
-        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, journal=journal)
+        self.observer = observer or Observer()
+        self.observer.resumed(recorded.end, recorded.ticks)
+        self._journal = JournalWriter(disk, segment_bytes)
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
         self._batch, self._writing = Batch(), Batch()
         self._begun = self._done = 0
         """Batches whose writing has begun, and batches that are written."""
-        self._draft: CheckpointWriter | None = None
-        """The next checkpoint."""
-        self._written_draft: CheckpointWriter | None = None
-        """The checkpoint that is being written."""
-        self._sealing_since: float | None = None
-        """The start of writing segments; None while none are written."""
         self._syncs = False
         """True if all of the next batch must be on the medium before it counts as written."""
+        self._answers_unsynced = keeps_answers
+        """True if the log may hold data that is not on the medium, such as the last writes of an earlier process."""
+        self._rows_unsynced = self._rows_named = False
+        """True if rows may not be on the medium; True if the name of their file is."""
+        self._commit_s = 0.0
+        """The seconds that the latest write of frames took."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
         self._log_lengths = LogLengths(recorded.tick, recorded.answers_from)
         self._rows: Hash | None = None
@@ -135,104 +152,69 @@ class RunStore(RecordedBefore):
 
     async def run(self) -> None:
         try:
-            await self._write_all()
-        finally:
-            self._is_closed = True
-            if self._draft is not None:
-                self._draft.give_up()
-            self._wake_waiters()
-
-    async def _write_all(self) -> None:
-        async with anyio.create_task_group() as tasks:
             while self._error is None:
-                if self._draft is not None and self._written_draft is None:
-                    self._written_draft, self._draft = self._draft, None
-                    tasks.start_soon(self._write_checkpoint, self._written_draft)
-                if await self._seal(tasks):
-                    continue
                 if self._batch or self._syncs:
                     await self._write_batch()
-                elif self._is_closing and self._written_draft is None and self._sealing_since is None:
-                    await self._attempt(self._writer.finish)
-                    if not self._batch and not self._writer.journal.full:
+                elif self._is_closing:
+                    await self._attempt(self._finish)
+                    if not self._batch:
                         break
                 else:
                     self._changed = anyio.Event()
                     await self._changed.wait()
-            # The disk has failed. Forks end here: they would write drafts for minutes more.
-            for draft in filter(None, (self._written_draft, self._draft)):
-                draft.give_up()
-            if self._draft is not None:
-                tasks.start_soon(self._write_checkpoint, self._draft)  # it waits for the draft, and removes its file
-                self._draft = None
-
-    async def _seal(self, tasks: TaskGroup) -> bool:
-        """Do the next step of sealing, if there is one; return whether it took time."""
-        journal = self._writer.journal
-        if journal.full and not journal.has_written and self._sealing_since is None:
-            self._sealing_since = anyio.current_time()
-            tasks.start_soon(self._write_segments)
-        if journal.has_written and self._sealing_since is None:
-            await self._attempt(journal.take_out)
+        finally:
+            self._is_closed = True
             self._wake_waiters()
-            return True
-        return False
 
     async def _write_batch(self) -> None:
         self._writing, self._batch = self._batch, Batch()
         syncs, self._syncs = self._syncs, False
         self._begun += 1
-
-        def write() -> None:
-            self._writer.write(self._writing)
-            if syncs:
-                self._writer.sync_all()
-
-        await self._attempt(write)
+        await self._attempt(partial(self._write, self._writing, syncs=syncs))
         if (frames := self._writing.frames) and self._error is None:
-            self._observer.committed(self.statistics.commit_s[-1], sum(map(len, frames)), len(frames))
+            self.observer.committed(self._commit_s, sum(map(len, frames)), len(frames))
         self._writing = Batch()
         if self._error is None:
             self._done += 1
         self._wake_waiters()
 
-    async def _write_segments(self) -> None:
-        """Write the segments that are full, beside the batches."""
-        try:
-            await self._execute(self._writer.journal.write_segments)
-            await self._execute(return_free_memory)
-        except OSError as error:
-            self._error = error
-        self._sealing_since = None
-        self._changed.set()
-        self._wake_waiters()
+    def _write(self, batch: Batch, *, syncs: bool) -> None:
+        """Write the answers, then the frames that depend on them, then the rows. Blocks."""
+        if batch.answers:
+            self._answers_unsynced = True
+            self.disk.append(ANSWERS, b"".join(batch.answers))
+        if batch.frames:
+            begun = perf_counter()
+            self._sync_answers()
+            self._journal.append(batch.frames)
+            self._commit_s = perf_counter() - begun
+            if self._journal.seal():
+                return_free_memory()
+        if batch.rows:
+            self._rows_unsynced = True
+            self.disk.append(ROUNDS, b"".join(batch.rows))
+        if syncs:
+            self._sync_all()
 
-    async def _write_checkpoint(self, draft: CheckpointWriter) -> None:
-        """Write a checkpoint while it is being copied; put it in place once everything before it is on the medium."""
-        begun = anyio.current_time()
-        while await draft.has_more() and self._error is None:
-            await self._attempt(partial(draft.write, self._disk))
-            self._wake_waiters()
-        if draft.is_whole:
-            # Wait until everything so far is on the medium, or the disk fails.
-            self._syncs = True
-            self._changed.set()
-            batch = self._begun + 1
-            while self._done < batch and self._error is None:
-                await self._written.wait()
-        if self._error is None:
-            await self._attempt(partial(self._writer.finish_checkpoint, draft))
-            if draft.is_whole and self._error is None:
-                self._observer.checkpointed()
-                self.statistics.checkpoint_s = lasted_s = anyio.current_time() - begun
-                emit(CheckpointWritten(at_tick=draft.position.tick, size=draft.size, duration_s=round(lasted_s, 3)))
-                await self._execute(return_free_memory)
-        if self._error is not None:
-            with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
-                await self._execute(partial(draft.remove, self._disk))
-        self._written_draft = None
-        self._changed.set()
-        self._wake_waiters()
+    def _sync_answers(self) -> None:
+        if self._answers_unsynced:
+            self.disk.sync(ANSWERS)
+            self._answers_unsynced = False
+
+    def _sync_all(self) -> None:
+        self._sync_answers()
+        self._journal.sync()
+        if self._rows_unsynced:
+            self._rows_unsynced = False
+            self.disk.sync(ROUNDS)
+            if not self._rows_named:
+                self.disk.sync_directory()  # else a power cut might keep a checkpoint's name and lose theirs
+                self._rows_named = True
+
+    def _finish(self) -> None:
+        """Wait until everything is on the medium, and seal full segments that an earlier process has left. Blocks."""
+        self._sync_all()  # an answer may have come after the last checkpoint
+        self._journal.seal()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the answer that was recorded before the resume; None if there is none.
@@ -260,6 +242,18 @@ class RunStore(RecordedBefore):
             frame = encode_answer(record)
             self._answers_bytes += len(frame)
             self._batch.answers.append(frame)
+        await self._next_batch()
+
+    async def synced(self) -> None:
+        """Wait until everything so far is on the medium.
+
+        Raises:
+            JournalError: the disk failed.
+        """
+        self._syncs = True
+        await self._next_batch()
+
+    async def _next_batch(self) -> None:
         self._changed.set()
         batch = self._begun + 1
         await self._wait_until(lambda: self._done >= batch)
@@ -277,8 +271,6 @@ class RunStore(RecordedBefore):
         self._log_lengths.add(tick + 1, self._answers_bytes)
 
     def _is_near(self) -> bool:
-        if self._writer.journal.is_ahead:
-            return False
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
@@ -305,40 +297,6 @@ class RunStore(RecordedBefore):
             lines={} if self._rows is None else {ROUNDS: self._rows.digest()},
         )
 
-    def checkpoint(self, draft: CheckpointWriter) -> None:
-        """Write a checkpoint while it is being copied, and put it in place after everything before it.
-
-        A checkpoint that still waits for an earlier one is replaced by this one.
-
-        Raises:
-            JournalError: the disk failed, so the checkpoint is given up.
-        """
-        try:
-            self._check()
-        except JournalError:
-            draft.give_up()
-            raise
-        self._draft = draft
-        self._changed.set()
-
-    @property
-    def is_checkpointing(self) -> bool:
-        """True while a checkpoint is being written."""
-        return self._written_draft is not None or self._draft is not None
-
-    async def checkpointed(self) -> None:
-        """Wait until no checkpoint is being written."""
-        await self._wait_until(lambda: not self.is_checkpointing)
-
-    async def room_for(self, draft: CheckpointWriter) -> None:
-        """Wait until the data copied for a checkpoint is not too far ahead of the disk.
-
-        Raises:
-            JournalError: the disk failed.
-        """
-        if draft.waiting_bytes > COPIED_BYTES:
-            await self._wait_until(lambda: draft.waiting_bytes <= COPIED_BYTES)
-
     async def close(self) -> None:
         """Wait until everything is written.
 
@@ -350,14 +308,16 @@ class RunStore(RecordedBefore):
         await self._wait_until(lambda: self._is_closed)
 
     def stands_since(self) -> float | None:
-        """Return the start of the longest write under way; None while there is none.
+        return min(self._writes.values(), default=None)
 
-        A write of segments counts only if the run waits for it.
+    async def attempt(self, function: Callable[[], None]) -> None:
+        """Call a function that writes files.
+
+        Raises:
+            JournalError: the disk failed.
         """
-        writes = [*self._writes.values()]
-        if self._sealing_since is not None and (self._is_closing or self._writer.journal.is_ahead):
-            writes.append(self._sealing_since)
-        return min(writes, default=None)
+        await self._attempt(function)
+        self._check()
 
     async def _attempt(self, function: Callable[[], None]) -> None:
         self._writes[function] = anyio.current_time()
@@ -365,6 +325,8 @@ class RunStore(RecordedBefore):
             await self._execute(function)
         except OSError as error:
             self._error = error
+            self._changed.set()
+            self._wake_waiters()
         finally:
             del self._writes[function]
 

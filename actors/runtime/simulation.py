@@ -35,7 +35,7 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Questions
 from prism.bundles import Bundles
-from prism.columns import Column, Columns, Ints
+from prism.columns import Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Measure, Stretch
 from prism.llm.question_id import TraceIds
@@ -194,18 +194,10 @@ class Simulation:
             guards=self.guard_errors(),
         )
 
-    async def copy_columns(self, add: Callable[[Column | bytes], None], room: Callable[[], Awaitable[None]]) -> None:
-        """Pass the world to `add`, one piece at a time, between two ticks, and wait for `room` after each."""
-        async for piece in self.engine.columns():
-            add(piece)
-            await room()
-
     async def checkpoint(self) -> tuple[RunState, Bundles]:
         """Return everything that `restore` needs, between two ticks."""
         await self.engine.gather()
-        pieces: list[Column | bytes] = []
-        await self.copy_columns(pieces.append, anyio.lowlevel.checkpoint)
-        return self.state(), Bundles.of(pieces)
+        return self.state(), Bundles.of([piece async for piece in self.engine.columns()])
 
     def mailbox_statistics(self) -> Mapping[str, MailboxStatistics]:
         boxes = {"engine": self.supervisor.engine, "decisions": self.engine.decisions, "oracle": self._questions}

@@ -6,13 +6,10 @@ if the journal does not have that frame. It is written beside the others and put
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
-import anyio
 import msgspec
 
 from actors.core.errors import DamagedError
@@ -78,6 +75,11 @@ def checkpoint_name(tick: int) -> str:
     return f"{_PREFIX}{tick:012d}{_SUFFIX}"
 
 
+def draft_name(tick: int) -> str:
+    """Return the name of its file before it is put in place."""
+    return f".{checkpoint_name(tick)}.tmp"
+
+
 def is_draft(name: str) -> bool:
     """Return whether a file is a checkpoint that was not put in place."""
     return name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")
@@ -141,117 +143,83 @@ def _read(disk: Disk, name: str, take: Callable[[bytes, list[Column]], object]) 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class CheckpointWriter:
-    """A writer of one checkpoint, which writes the first part while the rest is still being copied.
+class Draft:
+    """A checkpoint that is being written, beside the others. Its methods block.
 
-    The event loop adds columns, and a thread encodes, hashes and writes them. The file gets its name only when the
-    whole file, and all data that it depends on, is on the medium. As a context manager the writer ends with the block,
-    and is whole unless the block raises.
+    If one raises OSError, the file is gone: on a full disk its space is needed.
 
     Args:
         state: the state of the actors. Columns follow by `add`.
     """
 
-    def __init__(self, position: Position, state: RunState) -> None:
-        self.position = position
-        self.has_ended = False
-        """True once no more columns will be added."""
-        self.is_whole = False
-        """True once every column was added."""
+    def __init__(self, disk: Disk, position: Position, state: RunState) -> None:
+        self._disk, self._tick = disk, position.tick
+        self._head: Head | None = Head(position=position, state=state)
+        """None once it is written."""
         self.size = 0
         """Bytes written so far."""
-        self._name = checkpoint_name(position.tick)
-        self._draft = f".{self._name}.tmp"
-        self._waiting: deque[Head | list[Column] | bytes | int] = deque([Head(position=position, state=state)])
-        """Frames, which the loop adds and the thread takes: the head, then bundles, then the number of bundles."""
+        self._link, self._bundles = ORIGIN, 0
         self._bundler = Bundler(self._put)
-        self._bundles = 0
-        self._added_bytes = self._written_bytes = 0
-        """Bytes of whole frames: the loop changes the first count, and the thread the second."""
-        self._link = ORIGIN
-        self._is_begun = False
-        self._added = anyio.Event()
 
-    def __enter__(self) -> CheckpointWriter:
-        return self
+    def add(self, pieces: Iterable[Column | bytes]) -> None:
+        """Add the next pieces of columns, or blocks of agents that are packed already."""
+        with self._removed_on_error():
+            if self._head is not None:
+                with suppress(FileNotFoundError):
+                    self._disk.remove(draft_name(self._tick))
+                self._append(MAGIC)
+                self._write(_encode(self._head))
+                self._head = None
+            for piece in pieces:
+                self._bundler.add(piece)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.is_whole = kind is None
-        if self.is_whole:
+    def end(self, pieces: Iterable[Column | bytes]) -> None:
+        """Add the last pieces."""
+        self.add(pieces)
+        with self._removed_on_error():
             self._bundler.end()
-            self._waiting.append(self._bundles)
-        self.has_ended = True
-        self._added.set()
+            self._write(packed(self._bundles))
 
-    @property
-    def waiting_bytes(self) -> int:
-        """Bytes that were added and are not yet written, about."""
-        return self._added_bytes - self._written_bytes
-
-    def add(self, piece: Column | bytes) -> None:
-        """Add the next piece of a column, or a block of agents that is packed already."""
-        self._bundler.add(piece)
+    def finish(self, pieces: Iterable[Column | bytes]) -> None:
+        """Add the last pieces, and put the checkpoint in place."""
+        self.end(pieces)
+        with self._removed_on_error():
+            put_in_place(self._disk, self._tick)
 
     def _put(self, bundle: list[Column] | bytes) -> None:
-        self._waiting.append(bundle)
         self._bundles += 1
-        self._added_bytes += _size_of(bundle)
-        self._added.set()
+        self._write(bundle if isinstance(bundle, bytes) else packed(bundle))
 
-    async def has_more(self) -> bool:
-        """Wait until there is a frame to write, and return True; return False once there are no more."""
-        while not self._waiting and not self.has_ended:
-            self._added = anyio.Event()
-            await self._added.wait()
-        return bool(self._waiting) and (self.is_whole or not self.has_ended)
+    def _write(self, payload: bytes) -> None:
+        self._link = link_of(self._link, payload)
+        self._append(encode_frame(self._link, payload))
 
-    def write(self, disk: Disk) -> None:
-        """Write the frames that wait. Blocks."""
-        if not self._is_begun:
-            self._is_begun = True
-            self.remove(disk)
-            disk.append(self._draft, MAGIC)
-            self.size = len(MAGIC)
-        while self._waiting:
-            frame = self._waiting.popleft()
-            if isinstance(frame, Head):
-                payload = _encode(frame)
-            else:
-                payload = frame if isinstance(frame, bytes) else packed(frame)
-            self._link = link_of(self._link, payload)
-            encoded = encode_frame(self._link, payload)
-            disk.append(self._draft, encoded)
-            self.size += len(encoded)
-            if isinstance(frame, list | bytes):
-                self._written_bytes += _size_of(frame)
+    def _append(self, data: bytes) -> None:
+        self._disk.append(draft_name(self._tick), data)
+        self.size += len(data)
 
-    def give_up(self) -> None:
-        """End the process that makes it, if there is one. A copy in this process ends with the block that makes it."""
-
-    def put_in_place(self, disk: Disk) -> None:
-        """Give it its name; remove older checkpoints, and drafts that crashes left. Blocks."""
-        disk.sync(self._draft)
-        disk.rename(self._draft, self._name)
-        disk.sync_directory()
-        for name in [*checkpoint_names(disk)[KEPT:], *filter(is_draft, disk.names())]:
-            disk.remove(name)
-
-    def remove(self, disk: Disk) -> None:
-        """Remove the part of it that is written. Blocks."""
-        with suppress(FileNotFoundError):
-            disk.remove(self._draft)
+    @contextmanager
+    def _removed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            with suppress(OSError):
+                self._disk.remove(draft_name(self._tick))
+            raise
 
 
-def _size_of(bundle: list[Column] | bytes) -> int:
-    return len(bundle) if isinstance(bundle, bytes) else sum(len(column.data) for column in bundle)
+def put_in_place(disk: Disk, tick: int) -> None:
+    """Give a whole draft its name; remove older checkpoints, and drafts that crashes left.
+
+    Everything that the checkpoint depends on is on the medium already.
+    """
+    disk.sync(draft_name(tick))
+    disk.rename(draft_name(tick), checkpoint_name(tick))
+    disk.sync_directory()
+    for name in [*checkpoint_names(disk)[KEPT:], *filter(is_draft, disk.names())]:
+        disk.remove(name)
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint) -> None:
     """Write a whole checkpoint, put it in place, and remove older ones."""
-    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
-        for column in checkpoint.columns:
-            draft.add(column)
-    draft.write(disk)
-    draft.put_in_place(disk)
+    Draft(disk, checkpoint.position, checkpoint.state).finish(checkpoint.columns)

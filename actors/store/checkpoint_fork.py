@@ -7,7 +7,6 @@ world between two ticks. For a million people it begins in 20 ms; to copy their 
 from __future__ import annotations
 
 import ctypes
-import errno
 import gc
 import os
 import signal
@@ -16,17 +15,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import structlog
 from anyio import to_thread
 
 from actors.core.state import RunState
-from actors.store.checkpoint import CheckpointWriter, Position
+from actors.store.checkpoint import Draft, Position
 from actors.store.disk import Disk, RealDisk
 from prism.columns import Column
 
-log = structlog.get_logger(__name__)
-
-WRITTEN_FROM_BYTES = 16 << 20
 OTHER_ERROR = 255
 """The exit code for an error that has no number of the system's."""
 LIMIT_S = 600.0
@@ -44,7 +39,7 @@ def fork_directory(disk: Disk) -> Path | None:
     return disk.path if sys.platform == "linux" and isinstance(disk, RealDisk) else None
 
 
-class ForkedCheckpoint(CheckpointWriter):
+class ForkedCheckpoint:
     """A checkpoint whose draft a fork writes.
 
     Args:
@@ -58,73 +53,52 @@ class ForkedCheckpoint(CheckpointWriter):
     def __init__(
         self, position: Position, state: RunState, path: Path, columns: Callable[[], Iterable[Column]]
     ) -> None:
-        super().__init__(position, state)
-        parent, self._status, self._is_given_up = os.getpid(), -1, False
+        self.tick, self._code, self.is_given_up = position.tick, -1, False
+        parent = os.getpid()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # the handlers of this process are not the fork's
         try:
             self._fork = os.fork()
             if not self._fork:
-                self._write_and_exit(parent, path, columns)
+                _write_and_exit(parent, position, state, path, columns)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _write_and_exit(self, parent: int, path: Path, columns: Callable[[], Iterable[Column]]) -> None:
-        """Write the draft, and end this process without any clean-up: all else in it belongs to its parent."""
-        code = OTHER_ERROR
-        try:
-            # 1. It ends with its parent or when it is stuck, and holds none of its parent's locks and sockets.
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() == parent:
-                os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-                gc.disable()  # a collection would touch all objects, and so copy them
-                # 2. The content.
-                disk = RealDisk(path)
-                with self:
-                    for piece in columns():
-                        self.add(piece)
-                        if self.waiting_bytes > WRITTEN_FROM_BYTES:
-                            super().write(disk)
-                super().write(disk)
-                code = 0
-        except OSError as error:
-            code = error.errno or OTHER_ERROR
-        finally:
-            os._exit(code)
-
-    async def has_more(self) -> bool:
-        """Wait until the fork has ended, and return True; the second time return False."""
-        if self._status >= 0:
-            return False
+    async def wait(self) -> int:
+        """Wait until the fork has ended. Return 0 if the draft is whole, else the number of an error of the system."""
         try:
             _, status = await to_thread.run_sync(os.waitpid, self._fork, 0, abandon_on_cancel=True)
-            self._status = os.waitstatus_to_exitcode(status) % (OTHER_ERROR + 1)
+            self._code = os.waitstatus_to_exitcode(status) % (OTHER_ERROR + 1)
         except ChildProcessError:  # whoever began this process lets it ignore the ends of its own
-            self._status = OTHER_ERROR
+            self._code = OTHER_ERROR
         except BaseException:
             self.give_up()
             raise
-        return True
-
-    def write(self, disk: Disk) -> None:
-        """Take over the draft of the fork.
-
-        Raises:
-            OSError: the disk is full or broken.
-        """
-        self.has_ended = True
-        if self._status in errno.errorcode:
-            raise OSError(self._status, os.strerror(self._status), self._draft)
-        self.is_whole = not self._status
-        if self.is_whole:
-            self.size = disk.size(self._draft)
-        elif not self._is_given_up:  # such as for want of memory; a checkpoint is only a cache of the journal
-            log.warning("checkpoint_lost", actor="store", at_tick=self.position.tick, code=self._status)
+        return self._code
 
     def give_up(self) -> None:
         """End the fork, so that there is no checkpoint."""
-        self._is_given_up = True
-        if self._status < 0:
+        self.is_given_up = True
+        if self._code < 0:
             with suppress(ProcessLookupError):  # it has just ended
                 os.kill(self._fork, signal.SIGKILL)
+
+
+def _write_and_exit(
+    parent: int, position: Position, state: RunState, path: Path, columns: Callable[[], Iterable[Column]]
+) -> None:
+    """Write the draft, and end this process without any clean-up: all else in it belongs to its parent."""
+    code = OTHER_ERROR
+    try:
+        # It ends with its parent or when it is stuck, and holds none of its parent's locks and sockets.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == parent:
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            gc.disable()  # a collection would touch all objects, and so copy them
+            Draft(RealDisk(path), position, state).end(columns())
+            code = 0
+    except OSError as error:
+        code = error.errno or OTHER_ERROR
+    finally:
+        os._exit(code)

@@ -17,7 +17,7 @@ from actors.factory.domains import build_domain
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import CheckpointWriter, Position, checkpoint_name
+from actors.store.checkpoint import Draft, Position, checkpoint_name
 from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns
@@ -179,10 +179,7 @@ def file_after(simulation: Simulation, ticks: int) -> bytes:
         if simulation.tick == ticks:
             await simulation.engine.gather()
             state = simulation.state()
-            with CheckpointWriter(position, state) as draft:
-                await simulation.copy_columns(draft.add, anyio.lowlevel.checkpoint)
-            draft.write(disk)
-            draft.put_in_place(disk)
+            Draft(disk, position, state).finish([piece async for piece in simulation.engine.columns()])
 
     position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
     anyio.run(partial(simulation.run, between=between))

@@ -8,7 +8,7 @@ import numpy as np
 
 from actors.core.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
 from actors.core.state import EngineState, RunState
-from actors.store.checkpoint import Checkpoint, CheckpointWriter, Position
+from actors.store.checkpoint import Checkpoint, Position
 from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_header
 from actors.store.journal_writer import JournalWriter
@@ -125,15 +125,6 @@ def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
 def history_of(disk: SimulatedDisk) -> RecordedTicks:
     """Return all the recorded ticks of a run."""
     return recover(disk, before=0).recorded
-
-
-def draft_at(tick: int, journal_bytes: int, link: bytes) -> CheckpointWriter:
-    """Return the same checkpoint, made and not yet written."""
-    checkpoint = checkpoint_at(tick, journal_bytes, link)
-    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
-        for column in checkpoint.columns:
-            draft.add(column)
-    return draft
 
 
 def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:

@@ -5,11 +5,10 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from actors.runs.run_store import RunStore
-from actors.store.batch_writer import Execute
-from actors.store.journal import JOURNAL
+from actors.runs.run_store import Execute, RunStore
+from actors.store.journal import JOURNAL, read_ticks
 from actors.store.oracle_log import ANSWERS
-from tests.actors.store.files import Tick, decided, draft_at, encode, frames, history_of
+from tests.actors.store.files import decided, encode, frames, history_of
 from tests.crash.disk import SimulatedDisk
 
 
@@ -34,11 +33,7 @@ class Gate:
 
 
 class StoreHarness:
-    """A running store on a disk in memory.
-
-    Args:
-        segment_bytes: the size of a segment; 0 seals nothing.
-    """
+    """A running store on a disk in memory."""
 
     def __init__(
         self,
@@ -46,7 +41,6 @@ class StoreHarness:
         execute: Execute = inline,
         *,
         keeps_answers: bool = True,
-        segment_bytes: int = 0,
     ) -> None:
         self.disk = disk
         recorded = history_of(disk)
@@ -54,7 +48,6 @@ class StoreHarness:
             disk,
             recorded,
             keeps_answers=keeps_answers,
-            segment_bytes=segment_bytes,
             execute=execute,
         )
         self.ticks = frames(200, recorded.start)
@@ -72,18 +65,12 @@ class StoreHarness:
         for tick in range(first, last):
             await self.store.commit(tick, self.ticks[tick].frame)
 
-    async def commit_slowly(self, ticks: int) -> None:
-        """Commit so many ticks, from the first on, one a second."""
-        for tick in range(ticks):
-            await self.commit(tick, tick + 1)
-            await anyio.sleep(1)
-
     async def keep(self, agent: int) -> None:
         await self.store.keep(encode(decided(0, agent)))
 
-    def checkpoint(self, tick: int) -> None:
-        behind: Tick = self.ticks[tick - 1]
-        self.store.checkpoint(draft_at(tick, behind.end, behind.link))
+    def written(self) -> int:
+        """Return the ticks that are in the journal."""
+        return len(list(read_ticks(self.disk)))
 
     def changes(self) -> list[tuple[str, str]]:
         return [operation for operation in self.disk.operations if operation[1] in {JOURNAL, ANSWERS}]

@@ -1,7 +1,6 @@
 """Checkpoints, and the pieces in which a large world is copied."""
 
 import tracemalloc
-from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -13,7 +12,7 @@ from actors.core.state import RunState
 from actors.store.checkpoint import (
     MAGIC,
     Checkpoint,
-    CheckpointWriter,
+    Draft,
     Head,
     Position,
     checkpoint_names,
@@ -33,7 +32,7 @@ from prism.social.ties.graph import FollowGraph
 from prism.statechart import AgentState
 from tests.actors.store.files import checkpoint_at
 from tests.catalogue import catalogue
-from tests.crash.disk import SimulatedDisk
+from tests.crash.disk import DiskFault, SimulatedDisk
 
 
 def written(checkpoint: Checkpoint) -> SimulatedDisk:
@@ -81,31 +80,20 @@ def test_it_is_whole_before_it_has_its_name() -> None:
     assert disk.durable(name) == disk.visible(name)
 
 
-def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_written_while_it_is_made_and_gone_if_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100, values=2 * PIECE)
     monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
-    with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
-        for column in checkpoint.columns:
-            before = disk.size(draft_of(checkpoint)) if draft_of(checkpoint) in disk.names() else 0
-            draft.add(column)
-            draft.write(disk)
-            assert disk.size(draft_of(checkpoint)) > before
-    draft.write(disk)
-    draft.put_in_place(disk)
-    assert Columns(read_checkpoint(disk, checkpoint.name).columns).values("numbers", int) == list(range(2 * PIECE))
-
-
-def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:
-    disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100)
-    draft = CheckpointWriter(checkpoint.position, checkpoint.state)
-    with suppress(ZeroDivisionError), draft:
-        draft.write(disk)
-        draft.add(next(iter(checkpoint.columns)))
-        assert disk.names() == [draft_of(checkpoint)]
-        raise ZeroDivisionError
-    assert not draft.is_whole
-    draft.remove(disk)
-    assert disk.names() == []
+    draft = Draft(disk, checkpoint.position, checkpoint.state)
+    for number, column in enumerate(checkpoint.columns):
+        before = draft.size
+        draft.add([column])
+        assert disk.size(draft_of(checkpoint)) == draft.size > before
+        if number == 1:
+            disk.fault = DiskFault(at=len(disk.operations) + 1)
+            with pytest.raises(OSError, match="Input/output error"):
+                draft.add([column])
+            assert disk.names() == []
+            return
 
 
 def test_what_crashes_have_left_of_others_is_removed() -> None:

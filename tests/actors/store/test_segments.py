@@ -99,23 +99,6 @@ def test_a_writer_that_comes_later_goes_on_as_if_it_had_always_been_there() -> N
     assert disk.files == sealed_run().files
 
 
-def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment() -> None:
-    disk, whole = empty_run(), plain()
-    writer = JournalWriter(disk, SEGMENT)
-    for number, tick in enumerate(frames(COUNT), start=1):
-        writer.append([tick.frame])
-        if writer.full == 2:
-            writer.write_segments()
-        elif writer.full == 3:
-            assert writer.has_written
-            writer.take_out()
-            assert (writer.full, writer.has_written) == (1, False)
-        assert list(whole_ticks(disk)) == whole[:number]
-    assert writer.full
-    writer.seal()
-    assert disk.files == sealed_run().files
-
-
 def test_every_changed_byte_of_a_segment_is_noticed_by_its_file_its_place_and_its_column() -> None:
     whole = sealed_run()
     name = segments(whole)[2]
