@@ -30,13 +30,8 @@ from prism.scorecard.matched import Comparison, distance, weighted_median
 from prism.scorecard.social import (
     LARGE_PER,
     LARGE_POSTS,
-    correlation_interval,
-    month_interval,
-    rank_correlation,
-    top_share,
 )
 from prism.sharing.audit import mean_with_interval
-from prism.survey.outcome import mcnemar
 
 Ends = tuple[float | None, float | None]
 Law = Callable[[np.random.Generator, int], Floats]
@@ -166,11 +161,11 @@ def drawn_cascades(random: np.random.Generator, people: int) -> Cascades:
 
 
 def scorecards() -> Iterator[Case]:
-    """Yield the intervals of a scorecard at equal sizes, and how often a model that is right is below its floor."""
+    """Yield the intervals of a scorecard at equal sizes."""
     real = drawn_cascades(np.random.default_rng(4), 600)
     whole = _stretched(drawn_cascades(np.random.default_rng(5), MANY // 2))
     matched = Matching(whole.sizes, real.sizes)
-    sizes, virality, ones = whole.sizes[matched.kept], whole.virality[matched.kept], np.ones(len(matched))
+    virality, ones = whole.virality[matched.kept], np.ones(len(matched))
     apart = distance(virality, ones, real.virality, matched.real_weights(ones))
     for people in (20, 70):
 
@@ -186,19 +181,8 @@ def scorecards() -> Iterator[Case]:
             found = compared_of(random)
             return found.distance_low, found.distance_high
 
-        def floor(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
-            found = compared_of(random, stretch=1.0)
-            return -1.0, found.between_halves - found.distance
-
-        def correlation(random: np.random.Generator, people: int = people) -> Ends:
-            ours = _stretched(drawn_cascades(random, people))
-            matching = Matching(ours.sizes, real.sizes, ours.authors)
-            return correlation_interval(ours.sizes[matching.kept], ours.virality[matching.kept], matching)
-
         yield Case(f"median of cascades, {people} authors", weighted_median(virality, ones), median)
         yield Case(f"distance of cascades, {people} authors", apart, far)
-        yield Case(f"size and virality, {people} authors", rank_correlation(sizes, virality), correlation)
-        yield Case(f"a right model is below the distance of halves, 50%, {people} authors", 0.0, floor)
 
 
 def _stretched(cascades: Cascades, by: float = STRETCH) -> Cascades:
@@ -230,7 +214,6 @@ def originals() -> Iterator[Case]:
                 return found.low, found.high
 
             yield Case(f"{fact}, {name}, {people:,} authors", truth, made)
-    yield from _months()
 
 
 def _feed(authors: Ints, sizes: Floats) -> Feed:
@@ -248,25 +231,12 @@ def _feed(authors: Ints, sizes: Floats) -> Feed:
     )
 
 
-def _months() -> Iterator[Case]:
-    """Yield the interval of the share of the top tenth, with posts of one day."""
-    rates = np.random.default_rng(6).lognormal(-1.0, 1.5, size=MANY)
-    months = np.random.default_rng(7).poisson(30.0 * rates).astype(np.float64)
-
-    def tenth(random: np.random.Generator) -> Ends:
-        posts = random.poisson(random.lognormal(-1.0, 1.5, size=2000)).astype(np.float64)
-        return month_interval(posts, 1.0, random)
-
-    yield Case("posts of the top tenth in a month, 2,000 people, one day", top_share(months[months > 0], 0.1), tenth)
-
-
 def others() -> Iterator[Case]:
     """Yield the intervals of surveys, of audits, and of the runs of an economy."""
 
     def answers(random: np.random.Generator) -> Ends:
-        moves = random.choice(3, p=(0.8, 0.13, 0.07), size=100)
-        found = mcnemar(int((moves == 1).sum()), int((moves == 2).sum()), 100)
-        return found["low"], found["high"]
+        moves = random.choice((0.0, 1.0, -1.0), p=(0.8, 0.13, 0.07), size=100)
+        return _difference("wilcoxon", moves, np.zeros(100))
 
     def scale(random: np.random.Generator) -> Ends:
         was = random.integers(1, 6, size=100)
@@ -282,7 +252,7 @@ def others() -> Iterator[Case]:
         another = random.normal()
         return low - another, high - another
 
-    yield Case("two options of a survey, 100 people (Wald)", 0.06, answers)
+    yield Case("two options of a survey, 100 people", 0.06, answers)
     yield Case("scale of a survey, 100 people", 0.0, scale)
     yield Case("mean of 30 audits, exponential (Hall)", 1.0, audit)
     yield Case("another run of an economy beside 20, 90%", 0.0, run)

@@ -37,7 +37,7 @@ from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
-from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps
+from prism.calibration import planned_runs, reasons, required_steps
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
@@ -98,7 +98,6 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
         ),
         ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
         *(("no fit can be reported" if place == 0 else "", lack) for place, lack in enumerate(lacks)),
-        *([("design", few)] if (few := few_for_intervals(asked)) and not lacks else []),
         ("done", f"{done:,} in {place}"),
         ("time", f"about {duration(least_s)}, {at_once:,} at once"),
         *model.rows,

@@ -16,7 +16,7 @@ from actors.plots.theme import color_of
 from actors.studies.experiments.over_time import Band, OverTime
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import named
-from prism.experiment import P_WORDS, Comparison, Effect, Interval, conditions_for, described
+from prism.experiment import Comparison, Effect, Interval, conditions_for, described
 from prism.palette import BLUE, GREY, ORANGE
 from prism.quoting import as_text
 
@@ -80,7 +80,7 @@ def p_words(p: float) -> str:
 def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:
     bars, cells = [], []
     for name, each in named:
-        difference, basis = each.difference, each.basis
+        difference = each.difference
         bars.append(
             Row(
                 f"{name} {contrast_words(*each.hypothesis.contrast)}",
@@ -98,10 +98,9 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
                 each.effect,
                 each.effect_value,
                 span(each.effect_low, each.effect_high),
-                p_words(each.p),
-                "not tested" if basis.untested else P_WORDS[basis.p_from],
+                "not tested" if each.untested else p_words(each.p),
                 p_words(each.p_holm),
-                *(each.among, difference.count, basis.zeros, basis.ties),
+                *(each.among, difference.count, each.zeros),
             )
         )
     margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
@@ -117,7 +116,7 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
     )
     columns = (
         *("", "comparison", "difference", "95% interval", "effect size", "value", "its 95% interval"),
-        *("p", "p is", "p (Holm)", "among", "seeds", "no difference", "tied"),
+        *("p", "p (Holm)", "among", "seeds", "no difference"),
     )
     names = [("supported", BLUE, "circle")] if any(each.supported for _, each in named) else []
     names += [] if all(each.supported for _, each in named) else [("not supported", GREY, "circle")]

@@ -250,7 +250,7 @@ def _sentence(name: str, each: Comparison, alpha: float) -> str:
 def _discord(each: Comparison, alpha: float) -> str:
     """Return a sentence if interval and test disagree about 0; nothing where they agree."""
     low, high = each.difference.low, each.difference.high
-    if low is None or high is None or each.hypothesis.test == "equivalence" or each.basis.untested:
+    if low is None or high is None or each.hypothesis.test == "equivalence" or each.untested:
         return ""
     leaves_out = not low <= 0.0 <= high
     if leaves_out == each.supported:

@@ -2,7 +2,7 @@
 
 from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Point, Target, point_at, read_calibration
 from prism.calibration.comparison import Observed, Real, parted, rows_in, table_of
-from prism.calibration.procedure import Result, calibrated, few_for_intervals, planned_runs, reasons, required_steps
+from prism.calibration.procedure import Result, calibrated, planned_runs, reasons, required_steps
 
 __all__ = [
     "SHAPES",
@@ -14,7 +14,6 @@ __all__ = [
     "Result",
     "Target",
     "calibrated",
-    "few_for_intervals",
     "parted",
     "planned_runs",
     "point_at",

@@ -292,7 +292,6 @@ TRUTHS: Final = 300  # the most runs that are taken for the data: more would tel
 TRUTH_DRAWS: Final = 512
 BINS: Final = 10
 COVERED: Final = INTERVAL[1] - INTERVAL[0]
-HALF: Final = (0.25, 0.75)
 UNLIKELY: Final = 0.01
 """Ranks are not uniform if such ones are less likely than this, in all parameters together (Bonferroni)."""
 IDENTIFIED: Final = 0.7
@@ -307,15 +306,8 @@ class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):
     truths: int
     coverage: float  # the share of the truths that are in their 90% intervals
     coverage_error: float  # its standard error, if the intervals are right
-    # half, half_error: the same of the 50% intervals
-    half: float
-    half_error: float
     likelihood: float  # how likely ranks as far from uniform are, if the posteriors are right; of a chi-squared test
     is_uniform: bool  # whether they can be taken for uniform, as those of right posteriors are
-    bias: float  # the mean of estimate minus truth, as a share of the range
-    bias_error: float  # its standard error
-    error: float  # the root mean square of estimate minus truth, as a share of the range
-    width: float  # the mean width of the 90% intervals, as a share of that of the range alone
 
 
 def ranked(
@@ -333,7 +325,7 @@ def ranked(
     Source: Talts, Betancourt, Simpson, Vehtari & Gelman (2018).
     """
     random, part_of = np.random.default_rng(0), np.arange(len(places)) * PARTS // len(places)
-    ranks, errors, widths = list[Floats](), list[Floats](), list[Floats]()
+    ranks = list[Floats]()
     for part in range(part_of[min(TRUTHS, len(places)) - 1] + 1):
         others = inference.without(part_of == part)
         for run in np.flatnonzero(part_of[:TRUTHS] == part):
@@ -343,32 +335,19 @@ def ranked(
                 posterior.weights @ kind for kind in (posterior.places < places[run], posterior.places == places[run])
             )
             ranks.append(below + random.random(len(parameters)) * same)
-            errors.append(posterior.mean() - places[run])
-            low, high = posterior.quantiles(INTERVAL).T
-            widths.append((high - low) / COVERED)
-    columns = zip(*(np.array(each).T for each in (ranks, errors, widths)), strict=True)
-    return [_judged(name, each, len(parameters)) for name, each in zip(parameters, columns, strict=True)]
+    return [_judged(name, each, len(parameters)) for name, each in zip(parameters, np.array(ranks).T, strict=True)]
 
 
-def _judged(name: str, found: tuple[Floats, ...], parameters: int) -> TruthRanks:
+def _judged(name: str, ranks: Floats, parameters: int) -> TruthRanks:
     from scipy.stats import chisquare  # noqa: PLC0415  # half a second
 
-    ranks, errors, widths = found
-    count = len(ranks)
     counts, _ = np.histogram(ranks, bins=BINS, range=(0.0, 1.0))
     likelihood = float(chisquare(counts).pvalue)
-    inside, middle = ((low <= ranks) & (ranks <= high) for low, high in (INTERVAL, HALF))
     return TruthRanks(
         parameter=name,
-        truths=count,
-        coverage=float(inside.mean()),
-        coverage_error=math.sqrt(COVERED * (1 - COVERED) / count),
-        half=float(middle.mean()),
-        half_error=0.5 / math.sqrt(count),
+        truths=len(ranks),
+        coverage=float(((INTERVAL[0] <= ranks) & (ranks <= INTERVAL[1])).mean()),
+        coverage_error=math.sqrt(COVERED * (1 - COVERED) / len(ranks)),
         likelihood=likelihood,
         is_uniform=likelihood >= UNLIKELY / parameters,
-        bias=float(errors.mean()),
-        bias_error=float(errors.std() / math.sqrt(count)),
-        error=float(np.sqrt((errors**2).mean())),
-        width=float(widths.mean()),
     )

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from prism.calibration.calibration_file import (
-    DESIGN,
-    Budget,
-    Calibration,
-    Point,
-    Target,
-    design_places,
-    point_at,
-    snapped,
-    split,
-)
+from prism.calibration.calibration_file import Calibration, Point, Target, design_places, point_at, snapped
 from prism.calibration.comparison import (
     Comparer,
     Observed,
@@ -46,6 +36,8 @@ STEPS: Final = {"design": 1, "confirm": 2}  # with the place of their seeds
 FLOOR_RUNS: Final = 2  # the fewest runs of one configuration that have a noise floor
 PREDICTED_LEAST: Final = 3
 CANDIDATES: Final = 2  # the nearest run and the mean of the posterior, of which one becomes the fit
+CONFIRM_NEEDED: Final = 9
+"""The fewest runs of the last step: two of the base and of the fit, one for each candidate, and three draws."""
 CASCADES_FEW: Final = 30
 WIDEN: Final = "widen the ranges, or the model lacks something"
 AT_BOUND: Final = 0.02  # the part of a range, at each end, in which a parameter is at its bound
@@ -104,7 +96,6 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     base: float | None
     fit: float | None
     holdout: float | None
-    nearest: float  # the smallest deviation of all runs
     # low, high: the middle 90% of the predicted values, or distances of a shape; None if nothing was predicted
     low: float | None = None
     high: float | None = None
@@ -122,7 +113,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     fit: float | None  # the distance of the fit under seeds of their own; None if there were no such runs
     base: float | None  # the same of the base, under the same seeds
     holdout: float | None  # the distance of the fit from the part of the data that was not fitted; None without one
-    fitted_alike: float | None  # the distance of the fit from the fitted part, in the same targets
     floor: float | None  # the median distance of two runs of the fit that differ in their seeds
     ranks: list[TruthRanks]
     # why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few draws that
@@ -137,19 +127,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     effective: float | None
 
 
-def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
-    return _Procedure(calibration, base, real, runner).result()
-
-
-def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
-    times = runs // (candidates + 2)
-    return (times // 2 if candidates > 1 else 0), times
-
-
-CONFIRM_NEEDED: Final = 9
-"""The fewest runs of the last step: two of the base and of the fit, one for each candidate, and three draws."""
-
-
 def runs_needed(parameters: int) -> int:
     """Return the fewest comparable runs from which a posterior is made and tested."""
     return max(RUNS_LEAST, RUNS_PER_PARAMETER * parameters)
@@ -157,12 +134,14 @@ def runs_needed(parameters: int) -> int:
 
 def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
     """Return the steps that a reported fit must have, and why each is left out, before or after the runs."""
-    budget = calibration.runs
-    has_posterior = budget.design - incomparable >= runs_needed(len(calibration.parameters))
-    few = "" if has_posterior else _short_design(calibration, incomparable)
+    budget, needed = calibration.runs, runs_needed(len(calibration.parameters)) + incomparable
+    lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
+    few = f"{budget.design:,} runs in the design{lost}: give `design` in `budget` {needed:,} or more"
+    has_posterior = budget.design >= needed
+    few = "" if has_posterior else few
     candidates = CANDIDATES if has_posterior else 1
     trials, times = _split_confirm(budget.confirm, candidates)
-    short = f"too few runs: give {_enough(calibration, 'confirm', CONFIRM_NEEDED)}"
+    short = f"too few runs: give `confirm` in `budget` {CONFIRM_NEEDED} or more"
     drawn = budget.confirm - candidates * trials - 2 * times if has_posterior else 0
     checks = "" if drawn >= PREDICTED_LEAST else few or short
     out = holdout_targets(calibration.targets, has_cascades=bool(real.holdout))
@@ -179,27 +158,10 @@ def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) 
     ]
 
 
-def _short_design(calibration: Calibration, incomparable: int) -> str:
-    needed = runs_needed(len(calibration.parameters)) + incomparable
-    lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
-    return (
-        f"{calibration.runs.design:,} runs in the design{lost}: give {_enough(calibration, 'design', needed)}, and "
-        f"{max(DESIGN, needed):,} in the design for narrow intervals"
-    )
-
-
-def _enough(calibration: Calibration, step: str, needed: int) -> str:
-    """Return the budget that gives a step the runs it needs, written as the file writes it."""
-    if isinstance(calibration.budget, Budget):
-        return f"`{step}` in `budget` {needed:,} or more"
-    number = next(runs for runs in itertools.count(1) if getattr(split(runs), step) >= needed)
-    return f"`budget` {number:,} or more"
-
-
-def few_for_intervals(calibration: Calibration) -> str:
-    """Return the remark that a larger design would give narrower intervals; empty if the design is large."""
-    had = calibration.runs.design
-    return f"the design has {had:,} runs: with {DESIGN} or more, intervals are narrower" if had < DESIGN else ""
+def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
+    """Return the runs of each candidate, and those of the base and of the fit."""
+    times = runs // (candidates + 2)
+    return (times // 2 if candidates > 1 else 0), times
 
 
 def planned_runs(calibration: Calibration) -> dict[str, int]:
@@ -215,219 +177,121 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
     }
 
 
-class _Procedure:
-    def __init__(self, calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> None:
-        self._asked, self._base, self._real, self._runner = calibration, base, real, runner
-        self._parameters = calibration.parameters
-        self._names = [*calibration.parameters]
-        self._comparer = Comparer(calibration.targets, real.fitted)
-        self._all = Comparer(calibration.compared, real.fitted)
-        self._reach = 1.0
-        self._nearest = dict.fromkeys(calibration.compared, float("inf"))
-        self._runs = dict.fromkeys(STEPS, 0)
-        # The runs of the last step, and the places of the fit.
-        self._of_base, self._of_fit, self._predicted = list[Observed](), list[Observed](), list[Observed]()
-        self._best = np.full(len(self._names), MIDDLE)
+class _Inferred(NamedTuple):
+    """The posterior, if enough runs of the design can be compared with the data, and its test."""
 
-    def result(self) -> Result:
-        asked, real = self._asked, self._real
-        places = design_places(self._parameters, asked.runs.design, asked.seed)
-        observed = self._run("design", places)
-        deviations = [self._all.deviations(each) for each in observed]
-        self._nearest |= {name: min(abs(each[name]) for each in deviations) for name in self._nearest if deviations}
-        distances = [root_mean_square(each[name] for name in asked.targets) for each in deviations]
-        posterior, ranks, incomparable = self._infer(snapped(self._parameters, places), observed)
-        # Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the
-        # choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
-        candidates = [places[int(np.argmin(distances))] if distances else self._best]
-        candidates += [] if posterior is None else [np.round(posterior.mean(), PLACE_DIGITS)]
-        trials, times = _split_confirm(asked.runs.confirm, len(candidates))
-        tried = [self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates]
-        self._best = candidates[int(np.argmin(tried)) if trials else 0]
-        seeds = range(trials, trials + times)
-        of_base = [Point(values=dict(self._base), seed=self._seed("confirm", seed)) for seed in seeds]
-        self._of_base = self._made("confirm", of_base)
-        self._of_fit = self._run("confirm", np.tile(self._best, (times, 1)), seeds)
-        left = asked.runs.confirm - self._runs["confirm"]
-        drawn = np.empty((0, len(self._names))) if posterior is None else posterior.draws(left, asked.seed)
-        self._predicted = self._run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
-        # What came out.
-        apart = pairs_apart(self._comparer, self._of_fit)
-        out = holdout_targets(asked.targets, has_cascades=bool(real.holdout))
-        compared = self._compared(out)
-        steps = required_steps(asked, real, incomparable)
-        effective = None if posterior is None else posterior.effective
-        of_fitted_part = [each.fit for each in compared if each.target in out and each.fit is not None]
-        result = Result(
-            is_reported=not any(step.left_out for step in steps),
-            steps=steps,
-            estimates=self._estimates(posterior),
-            compared=compared,
-            fit=self._apart(self._of_fit) if self._of_fit else None,
-            base=self._apart(self._of_base) if self._of_base else None,
-            holdout=root_mean_square(each.holdout for each in compared if each.holdout is not None) if out else None,
-            fitted_alike=root_mean_square(of_fitted_part) if out else None,
-            floor=float(np.median(apart)) if apart else None,
-            ranks=ranks,
-            doubts=self._doubts(compared, ranks, effective),
-            warnings=[],
-            runs=self._runs,
-            cascades=(len(real.fitted), len(real.holdout), self._comparer.count_compared(pooled(self._of_fit))),
-            incomparable=incomparable,
-            effective=effective,
+    posterior: Posterior | None
+    ranks: list[TruthRanks]
+    reach: float  # as of `Inference.reach`
+    incomparable: int
+
+
+class _Made(NamedTuple):
+    """The runs of the last step: of the base, of the fit, and of draws of the posterior."""
+
+    base: list[Observed]
+    fit: list[Observed]
+    predicted: list[Observed]
+
+
+def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
+    asked, parameters, counted = calibration, calibration.parameters, dict.fromkeys(STEPS, 0)
+    comparer = Comparer(asked.targets, real.fitted)
+
+    def made(step: str, values: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[Observed]:
+        counted[step] += len(values)
+        first = asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1
+        points = [Point(values=dict(each), seed=first + seed) for each, seed in zip(values, seeds, strict=True)]
+        return runner(step, points) if points else []
+
+    def run(step: str, places: Floats, seeds: Sequence[int]) -> list[Observed]:
+        return made(step, [point_at(parameters, each, 0).values for each in places], seeds)
+
+    def apart(runs: Sequence[Observed]) -> float:
+        return root_mean_square(comparer.deviations(pooled(runs)).values()) if runs else math.inf
+
+    # 1. Runs over all ranges, and the posterior that they give.
+    places = design_places(parameters, asked.runs.design, asked.seed)
+    observed = run("design", places, range(len(places)))
+    found = _inferred(asked, comparer, snapped(parameters, places), observed)
+    posterior = found.posterior
+    # 2. Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the choice does
+    # not lower the distance of the fit. Draws of the posterior get the remaining runs.
+    nearest = int(np.argmin([apart([each]) for each in observed])) if observed else None
+    candidates = [np.full(len(parameters), MIDDLE) if nearest is None else places[nearest]]
+    candidates += [] if posterior is None else [np.round(posterior.mean(), PLACE_DIGITS)]
+    trials, times = _split_confirm(asked.runs.confirm, len(candidates))
+    tried = [apart(run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates]
+    best = candidates[int(np.argmin(tried)) if trials else 0]
+    seeds = range(trials, trials + times)
+    of_base = made("confirm", [base] * times, seeds)
+    of_fit = run("confirm", np.tile(best, (times, 1)), seeds)
+    left = asked.runs.confirm - counted["confirm"]
+    drawn = np.empty((0, len(parameters))) if posterior is None else posterior.draws(left, asked.seed)
+    last = _Made(of_base, of_fit, run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn))))
+    # 3. What came out.
+    of_pairs = pairs_apart(comparer, of_fit)
+    compared = _compared(asked, real, last)
+    steps = required_steps(asked, real, found.incomparable)
+    held_out = [each.holdout for each in compared if each.holdout is not None]
+    result = Result(
+        is_reported=not any(step.left_out for step in steps),
+        steps=steps,
+        estimates=_estimates(asked, base, best, posterior),
+        compared=compared,
+        fit=apart(of_fit) if of_fit else None,
+        base=apart(of_base) if of_base else None,
+        holdout=root_mean_square(held_out) if held_out else None,
+        floor=float(np.median(of_pairs)) if of_pairs else None,
+        ranks=found.ranks,
+        doubts=[],
+        warnings=[],
+        runs=counted,
+        cascades=(len(real.fitted), len(real.holdout), comparer.count_compared(pooled(of_fit))),
+        incomparable=found.incomparable,
+        effective=None if posterior is None else posterior.effective,
+    )
+    doubts, warnings = [*_doubts(asked, result, found.reach)], [*_warnings(asked, result, best)]
+    return msgspec.structs.replace(result, doubts=doubts, warnings=warnings)
+
+
+def _inferred(asked: Calibration, comparer: Comparer, places: Floats, observed: Sequence[Observed]) -> _Inferred:
+    table, wanted = np.array([comparer.statistics(each) for each in observed], dtype=np.float64), comparer.wanted()
+    incomparable = sum(not np.isfinite(each).all() for each in table)
+    if len(table) - incomparable < runs_needed(len(asked.parameters)):
+        return _Inferred(None, [], 1.0, incomparable)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415  # it comes with scikit-learn
+
+    # Several threads take ten times as long on matrices of this size, and sum in another order on each machine.
+    with threadpool_limits(1):
+        inference = Inference(asked.parameters, places, table)
+        ranks = ranked(asked.parameters, places, table, inference, wanted)
+        posterior = inference.posterior(wanted)
+        return _Inferred(posterior, ranks, inference.reach(posterior, wanted), incomparable)
+
+
+def _compared(asked: Calibration, real: Real, made: _Made) -> list[Compared]:
+    every, out = Comparer(asked.compared, real.fitted), holdout_targets(asked.targets, has_cascades=bool(real.holdout))
+    of_base, of_fit = (every.deviations(pooled(each)) if each else {} for each in (made.base, made.fit))
+    of_out = Comparer(out, real.holdout).deviations(pooled(made.fit)) if made.fit and out else {}
+    predicted = [every.deviations(each) for each in made.predicted]
+    found = []
+    for name, target in asked.compared.items():
+        low, high, agrees = _predicted(target, [each[name] for each in predicted])
+        found.append(
+            Compared(
+                target=name,
+                is_fitted=name in asked.targets,
+                tolerance=target.unit,
+                real=next((each for each in (target.value, target.most, target.least) if each is not None), None),
+                base=of_base.get(name),
+                fit=of_fit.get(name),
+                holdout=of_out.get(name),
+                low=low,
+                high=high,
+                agrees=agrees,
+            )
         )
-        has_shapes = any(each.shape is not None for each in self._asked.targets.values())
-        found = [
-            f"{each.parameter} is at a bound of its range: widen the range"
-            for each, parameter, place in zip(result.estimates, self._parameters.values(), self._best, strict=True)
-            if result.is_reported
-            and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
-        ]
-        found += _unidentified(result.estimates, few_for_intervals(self._asked))
-        found += [
-            f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
-            for each in result.compared
-            if each.is_fitted and 1.0 < each.nearest < float("inf")
-        ]
-        if has_shapes and result.cascades[2] < CASCADES_FEW:
-            found.append(
-                f"too few cascades: {result.cascades[2]} of the fit have real ones of their sizes, "
-                f"{CASCADES_FEW} are needed"
-            )
-        if result.is_reported and result.fit is not None and result.base is not None and result.fit >= result.base:
-            found.append("the fit is no better than the base")
-        return msgspec.structs.replace(result, warnings=found)
-
-    def _seed(self, step: str, number: int) -> int:
-        return self._asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1 + number
-
-    def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
-        """Run places; seeds are counted within the step, and by default each run has one of its own."""
-        own = range(self._runs[step], self._runs[step] + len(places)) if seeds is None else seeds
-        pairs = zip(places, own, strict=True)
-        return self._made(step, [point_at(self._parameters, each, self._seed(step, seed)) for each, seed in pairs])
-
-    def _made(self, step: str, points: Sequence[Point]) -> list[Observed]:
-        self._runs[step] += len(points)
-        return self._runner(step, points) if points else []
-
-    def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[TruthRanks], int]:
-        statistics, wanted = [self._comparer.statistics(each) for each in observed], self._comparer.wanted()
-        incomparable = sum(not np.isfinite(each).all() for each in statistics)
-        if len(statistics) - incomparable < runs_needed(len(self._names)):
-            return None, [], incomparable
-        table = np.array(statistics, dtype=np.float64)
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415  # it comes with scikit-learn
-
-        # Several threads take ten times as long on matrices of this size, and sum in another order on each machine.
-        with threadpool_limits(1):
-            inference = Inference(self._parameters, places, table)
-            ranks = ranked(self._parameters, places, table, inference, wanted)
-            posterior = inference.posterior(wanted)
-            self._reach = inference.reach(posterior, wanted)
-            return posterior, ranks, incomparable
-
-    def _apart(self, runs: Sequence[Observed]) -> float:
-        return root_mean_square(self._comparer.deviations(pooled(runs)).values()) if runs else float("inf")
-
-    def _compared(self, out: Mapping[str, Target]) -> list[Compared]:
-        of_fit = self._all.deviations(pooled(self._of_fit)) if self._of_fit else {}
-        of_base = self._all.deviations(pooled(self._of_base)) if self._of_base else {}
-        of_out = Comparer(out, self._real.holdout).deviations(pooled(self._of_fit)) if self._of_fit and out else {}
-        predicted = [self._all.deviations(each) for each in self._predicted]
-        found = []
-        for name, target in self._asked.compared.items():
-            low, high, agrees = _predicted(target, [each[name] for each in predicted])
-            found.append(
-                Compared(
-                    target=name,
-                    is_fitted=name in self._asked.targets,
-                    tolerance=target.unit,
-                    real=next((each for each in (target.value, target.most, target.least) if each is not None), None),
-                    base=of_base.get(name),
-                    fit=of_fit.get(name),
-                    holdout=of_out.get(name),
-                    nearest=self._nearest[name],
-                    low=low,
-                    high=high,
-                    agrees=agrees,
-                )
-            )
-        return found
-
-    def _estimates(self, posterior: Posterior | None) -> list[Estimate]:
-        found = []
-        limits = None if posterior is None else posterior.quantiles(INTERVAL)
-        correlations = None if posterior is None else posterior.correlations()
-        for place, (name, parameter) in enumerate(self._parameters.items()):
-            base = self._base.get(name)
-            estimate = Estimate(
-                parameter=name,
-                base=None if base is None else float(base),
-                best=parameter.value_at(float(self._best[place])),
-            )
-            if limits is not None and correlations is not None:
-                low, high = (float(each) for each in limits[place])
-                others = [each for each in range(len(self._names)) if each != place]
-                other = max(others, key=lambda each: abs(correlations[place, each]), default=None)
-                width = (high - low) / COVERED
-                largest = 0.0 if other is None else float(correlations[place, other])
-                estimate = msgspec.structs.replace(
-                    estimate,
-                    low=parameter.value_at(low),
-                    high=parameter.value_at(high),
-                    width=width,
-                    is_identified=width <= IDENTIFIED and abs(largest) < CORRELATED,
-                    with_other=None if other is None else (self._names[other], largest),
-                )
-            found.append(estimate)
-        return found
-
-    def _doubts(self, compared: Sequence[Compared], ranks: Sequence[TruthRanks], effective: float | None) -> list[str]:
-        """Return why a complete fit may still be wrong."""
-        held = len(self._real.holdout)
-        few = (
-            f"the holdout has {held} {'cascade' if held == 1 else 'cascades'} alone, and {CASCADES_FEW} are needed"
-            if 0 < held < CASCADES_FEW
-            else ""
-        )
-        failed = [each.target for each in compared if not each.is_fitted and each.agrees is False]
-        said = [f"the check {name} fails: its real number is outside of what the posterior predicts" for name in failed]
-        # The targets that no values reach, alone or together; intervals are then those of a wrong model.
-        found = []
-        has_others, is_too_far = len(self._asked.targets) > 1, self._reach < OUT_OF_REACH
-        if is_too_far and has_others:
-            found.append(f"all targets together (p {self._reach:.1g})")
-        for each in compared:
-            if each.is_fitted and (each.agrees is False or (is_too_far and not has_others)):
-                others = " together with the others" if has_others and each.nearest <= 1.0 else ""
-                found.append(f"the target {each.target}{others}")
-        said += [f"no values in these ranges reach {what}: {WIDEN}" for what in found]
-        if effective is not None and effective < EFFECTIVE_LEAST:
-            said.append(
-                f"the posterior is made of {effective:.2g} draws that count, and {EFFECTIVE_LEAST} are needed: fit "
-                "fewer parameters, or give narrower ranges"
-            )
-        said += [
-            f"the ranks of known truths are not uniform for {each.parameter} (p {each.likelihood:.1g}): its 90% "
-            f"intervals hold {each.coverage:.2g} of them"
-            for each in ranks
-            if not each.is_uniform
-        ]
-        return [*said, *([few] if few else [])]
-
-
-def _unidentified(estimates: Sequence[Estimate], few: str) -> list[str]:
-    found = list[str]()
-    for each in estimates:
-        if each.width is not None and not each.is_identified:
-            other = f", and goes with {each.with_other[0]}" if each.with_other and each.width <= IDENTIFIED else ""
-            found.append(f"{each.parameter} cannot be identified from these targets{other}")
-    if found and few:
-        found.append(few)
-    widths = [each.width for each in estimates if each.width is not None]
-    if widths and min(widths) > IDENTIFIED:
-        found.append("the posterior is like the ranges: the data tell nothing of these parameters")
     return found
 
 
@@ -439,3 +303,79 @@ def _predicted(target: Target, deviations: Sequence[float]) -> tuple[float | Non
     if target.value is None:  # a limit, or a shape
         return low * target.unit, high * target.unit, middle <= 1.0
     return target.value + low * target.unit, target.value + high * target.unit, low <= 0.0 <= high or abs(middle) <= 1.0
+
+
+def _estimates(
+    asked: Calibration, base: Mapping[str, Any], best: Floats, posterior: Posterior | None
+) -> list[Estimate]:
+    found, names = [], [*asked.parameters]
+    limits = np.empty(0) if posterior is None else posterior.quantiles(INTERVAL)
+    correlations = np.empty(0) if posterior is None else posterior.correlations()
+    for place, (name, parameter) in enumerate(asked.parameters.items()):
+        own = base.get(name)
+        estimate = Estimate(
+            parameter=name, base=None if own is None else float(own), best=parameter.value_at(float(best[place]))
+        )
+        if posterior is not None:
+            low, high = (float(each) for each in limits[place])
+            others = [each for each in range(len(names)) if each != place]
+            other = max(others, key=lambda each: abs(correlations[place, each]), default=None)
+            width = (high - low) / COVERED
+            largest = 0.0 if other is None else float(correlations[place, other])
+            estimate = msgspec.structs.replace(
+                estimate,
+                low=parameter.value_at(low),
+                high=parameter.value_at(high),
+                width=width,
+                is_identified=width <= IDENTIFIED and abs(largest) < CORRELATED,
+                with_other=None if other is None else (names[other], largest),
+            )
+        found.append(estimate)
+    return found
+
+
+def _doubts(asked: Calibration, result: Result, reach: float) -> Iterator[str]:
+    """Yield why a complete fit may still be wrong."""
+    for each in result.compared:
+        if not each.is_fitted and each.agrees is False:
+            yield f"the check {each.target} fails: its real number is outside of what the posterior predicts"
+    # The targets that no values reach, alone or together; intervals are then those of a wrong model.
+    has_others, is_too_far = len(asked.targets) > 1, reach < OUT_OF_REACH
+    if is_too_far and has_others:
+        yield f"no values in these ranges reach all targets together (p {reach:.1g}): {WIDEN}"
+    for each in result.compared:
+        if each.is_fitted and (each.agrees is False or (is_too_far and not has_others)):
+            yield f"no values in these ranges reach the target {each.target}: {WIDEN}"
+    if result.effective is not None and result.effective < EFFECTIVE_LEAST:
+        yield (
+            f"the posterior is made of {result.effective:.2g} draws that count, and {EFFECTIVE_LEAST} are needed: fit "
+            "fewer parameters, or give narrower ranges"
+        )
+    for known in result.ranks:
+        if not known.is_uniform:
+            yield (
+                f"the ranks of known truths are not uniform for {known.parameter} (p {known.likelihood:.1g}): its 90% "
+                f"intervals hold {known.coverage:.2g} of them"
+            )
+    if 0 < (held := result.cascades[1]) < CASCADES_FEW:
+        what = "cascade" if held == 1 else "cascades"
+        yield f"the holdout has {held} {what} alone, and {CASCADES_FEW} are needed"
+
+
+def _warnings(asked: Calibration, result: Result, best: Floats) -> Iterator[str]:
+    for place, (name, parameter) in zip(best.tolist(), asked.parameters.items(), strict=True):
+        is_inside = AT_BOUND < place < 1 - AT_BOUND and parameter.low < parameter.value_at(place) < parameter.high
+        if result.is_reported and not is_inside:
+            yield f"{name} is at a bound of its range: widen the range"
+    for each in result.estimates:
+        if each.width is not None and not each.is_identified:
+            other = f", and goes with {each.with_other[0]}" if each.with_other and each.width <= IDENTIFIED else ""
+            yield f"{each.parameter} cannot be identified from these targets{other}"
+    widths = [each.width for each in result.estimates if each.width is not None]
+    if widths and min(widths) > IDENTIFIED:
+        yield "the posterior is like the ranges: the data tell nothing of these parameters"
+    if any(each.shape is not None for each in asked.targets.values()) and result.cascades[2] < CASCADES_FEW:
+        few = f"{result.cascades[2]} of the fit have real ones of their sizes, {CASCADES_FEW} are needed"
+        yield f"too few cascades: {few}"
+    if result.is_reported and result.fit is not None and result.base is not None and result.fit >= result.base:
+        yield "the fit is no better than the base"

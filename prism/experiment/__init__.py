@@ -12,9 +12,7 @@ from prism.experiment.design import SAMPLED, Condition, Design, Range, condition
 from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis_tests import (
-    P_WORDS,
     UNPAIRED,
-    Basis,
     Comparison,
     Hypothesis,
     compared,
@@ -45,12 +43,10 @@ from prism.experiment.replication import (
 
 __all__ = [
     "FEW_SEEDS",
-    "P_WORDS",
     "SAMPLED",
     "SHARES",
     "UNPAIRED",
     "Answer",
-    "Basis",
     "Compared",
     "Comparison",
     "Condition",

@@ -19,8 +19,7 @@ from prism.experiment.hypothesis_tests import UNPAIRED, Comparison
 from prism.experiment.power import smallest_p
 
 FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few
-NOTABLE = 0.01  # the smallest difference of two shares of cascades that an answer states
-NOTABLE_SIZE = 0.05  # the smallest relative difference of the largest cascades that an answer states
+NOTABLE = 0.01  # the smallest difference of two shares of posts without an answer that an answer states
 AGREED = 2 / 3  # the share of the seeds that must agree before an answer says that something points the other way
 GROUPS_SAID = 3
 
@@ -59,7 +58,7 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
     fact = _contrast(words, first, second, is_matched=hypothesis.test not in UNPAIRED)
     seeds, margin = min(len(first.values), len(second.values)), hypothesis.margin
     chance = ""
-    if finding == "undecided" and not each.basis.untested:
+    if finding == "undecided" and not each.untested:
         within = None if margin is None else words.amount(margin)
         chance = ", which " + ("chance alone may have made" if within is None else f"may lie within {within} or beyond")
     # The corrected p value: of the hypothesis, or of its opposite where that is supported.
@@ -116,8 +115,7 @@ def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
                 "from the others."
             )
     if words.sizes and first.sizes and second.sizes:
-        direction = words.sizes * difference
-        yield from _crossed_cascades(first.sizes, second.sizes, direction, is_largest="largest" in words.subject)
+        yield from _crossed_cascades(first.sizes, second.sizes, words.sizes * difference)
     for (other, ours), (_, theirs) in zip(first.beside, second.beside, strict=True):
         apart = fmean(ours) - fmean(theirs)
         if apart * difference < 0 and _agree(ours, theirs, apart) and other.change(1 + apart, 1) != "the same":
@@ -125,37 +123,21 @@ def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
             yield f"But {other.subject} was {word}: {other.amount(fmean(ours))} against {other.amount(fmean(theirs))}."
 
 
-def _crossed_cascades(
-    first: Sequence[Sizes], second: Sequence[Sizes], direction: float, *, is_largest: bool
-) -> Iterator[str]:
-    """Yield sentences on cascades that are larger where the measure says smaller, or smaller where it says larger."""
-    word = SIZE.less if direction > 0 else SIZE.more
+def _crossed_cascades(first: Sequence[Sizes], second: Sequence[Sizes], direction: float) -> Iterator[str]:
+    """Yield a sentence if most cascades are larger where the measure says smaller, or smaller where it says larger."""
     ours, theirs = [list(map(_median, each)) for each in (first, second)]
-    if (fmean(ours) - fmean(theirs)) * direction < 0 and _agree(ours, theirs, -direction):
-        middle, other = fmean(ours), fmean(theirs)
+    middle, other = fmean(ours), fmean(theirs)
+    if (middle - other) * direction < 0 and _agree(ours, theirs, -direction):
         noun = "post" if figure(middle) == "1" else "posts"
+        word = SIZE.less if direction > 0 else SIZE.more
         yield f"But most cascades were {word}: a median of {figure(middle)} {noun} against {figure(other)}."
-    else:
-        # The size at which the shares of cascades of that size or more differ most in the other direction.
-        least, share, other, most = 0, 0.0, 0.0, NOTABLE
-        for size in sorted({size for sizes in (*first, *second) for size in sizes if size > 1}):
-            ours, theirs = [[share_of_at_least(each, size) for each in sizes] for sizes in (first, second)]
-            apart = fmean(ours) - fmean(theirs)
-            if apart * direction < 0 and abs(apart) >= most and _agree(ours, theirs, apart):
-                most, least, share, other = abs(apart), size, fmean(ours), fmean(theirs)
-        if least == 2:
-            fewer = "more" if direction > 0 else "fewer"
-            alone = f"{figure(100 * (1 - share), 2)}% against {figure(100 * (1 - other), 2)}%"
-            yield f"But {fewer} posts stayed without a reply or reshare: {alone}."
-        elif least:
-            more = "fewer" if direction > 0 else "more"
-            shares = f"{figure(100 * share, 2)}% against {figure(100 * other, 2)}%"
-            yield f"But {more} cascades had at least {least:,} posts: {shares}."
-    ours, theirs = [[float(max(each, default=0)) for each in sizes] for sizes in (first, second)]
-    apart = fmean(ours) - fmean(theirs)
-    is_notable = abs(apart) > NOTABLE_SIZE * max(fmean(ours), fmean(theirs))
-    if not is_largest and apart * direction < 0 and is_notable and _agree(ours, theirs, apart):
-        yield f"But the largest cascade was {word}: {figure(fmean(ours))} posts against {figure(fmean(theirs))}."
+        return
+    ours, theirs = [[1.0 - share_of_at_least(each, 2) for each in sizes] for sizes in (first, second)]
+    alone, other = fmean(ours), fmean(theirs)
+    if (alone - other) * direction >= NOTABLE * abs(direction) and _agree(ours, theirs, direction):
+        more = "more" if direction > 0 else "fewer"
+        shares = f"{figure(100 * alone, 2)}% against {figure(100 * other, 2)}%"
+        yield f"But {more} posts stayed without a reply or reshare: {shares}."
 
 
 def _agree(ours: Sequence[float], theirs: Sequence[float], direction: float) -> bool:
@@ -177,7 +159,7 @@ def _median(sizes: Sizes) -> float:
 def _opening(each: Comparison, finding: Finding, words: MeasureWords) -> str:
     hypothesis = each.hypothesis
     if finding == "undecided":
-        return f"Not tested: {each.basis.untested}." if each.basis.untested else "Undecided."
+        return f"Not tested: {each.untested}." if each.untested else "Undecided."
     if hypothesis.margin is not None:
         within = words.amount(hypothesis.margin)
         return f"Yes, equal within {within}." if finding == "yes" else f"No, further apart than {within}."

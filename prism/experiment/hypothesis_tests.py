@@ -9,16 +9,15 @@
 | mann_whitney | ranks of two conditions, exact for few seeds | Cliff's delta | Mann (1947), Cliff (1993) |
 | holm | p values for several hypotheses together | | Holm (1979) |
 
-The p value of `wilcoxon` is exact up to 50 differences without ties, and up to 15 with ties by all signs; more are
-taken to the normal curve. A t test of equal differences is not made, because nothing measures chance.
+Tests by ranks are exact for few values and otherwise take the normal curve, as scipy decides. A t test of equal
+differences is not made, because nothing measures chance.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -36,22 +35,8 @@ from prism.experiment.intervals import (
     t_interval,
     without_rounding,
 )
+from prism.wording import counted
 
-ALL_SIGNS_MAX = 15  # the most differences with ties of which every assignment of signs is tried: 32,768 of them
-EXACT_RANKS_MAX = 50
-"""The most differences without ties whose signed ranks are counted; above, the normal curve is as good."""
-EXACT_U_MAX = 8  # the most seeds of the smaller of two conditions without ties whose arrangements are counted
-ARRANGEMENTS_MAX = 20_000
-"""The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
-
-PFrom = Literal["exact", "normal curve", "Student's t", "nothing"]
-"""The origin of a p value: all arrangements counted, or a curve, or `nothing` where there was nothing to test."""
-P_WORDS: Mapping[PFrom, str] = {
-    "exact": "exact",
-    "normal curve": "approximate, by the normal curve",
-    "Student's t": "by Student's t, for normal differences",
-    "nothing": "of nothing",
-}
 NO_DIFFERENCE = "no pair differs"
 NO_VARIATION = "the differences of all pairs are the same, so nothing tells how far chance alone moves them"
 ALL_EQUAL = "all values are equal"
@@ -103,28 +88,18 @@ def check_hypothesis(hypothesis: Hypothesis, conditions: Sequence[str], key: str
         raise SettingError("hypotheses", problem, keys=[f"{key}.margin" if hypothesis.margin else key])
 
 
-class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    p_from: PFrom  # how it was found
-    zeros: int = 0  # pairs without a difference, which tell ranks nothing; 0 for tests without pairs
-    ties: int = 0  # values, or differences that are not 0, that share a rank with another; 0 for tests without ranks
-    untested: str = ""  # why there was nothing to test, in words; empty where there was
-
-    def __str__(self) -> str:
-        return f"not tested: {self.untested}" if self.untested else f"p {P_WORDS[self.p_from]}"
-
-
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a hypothesis."""
 
     hypothesis: Hypothesis
     difference: Interval  # of the first condition minus the second: over pairs, or of the means if the test is unpaired
-    statistic: float | None = None  # of the test, as scipy has it: W, t or U; None if there is nothing to test
     effect: str = "d_z"  # the name of the test's effect size: `d_z`, `rank-biserial` or `Cliff's delta`
     effect_value: float | None = None  # None if there is nothing to test
     effect_low: float | None = None
     effect_high: float | None = None
-    basis: Basis = Basis(p_from="nothing")  # the values that p stands on, and whether it is exact
-    p: float  # of the test alone
+    zeros: int = 0  # pairs without a difference, which tell ranks nothing; 0 for tests without pairs
+    untested: str = ""  # why there was nothing to test, in words; empty where there was
+    p: float  # of the test alone; 1 if there was nothing to test
     p_holm: float = 1.0  # corrected for `among` hypotheses
     among: int = 1
     supported: bool = False  # whether `p_holm` is at most alpha
@@ -135,33 +110,25 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> str:
-        """The pairs or seeds in words, with those that tell nothing, and the origin of p."""
-        what, of = ("seed", "values") if self.hypothesis.test in UNPAIRED else ("pair", "differences")
-        parts = [f"{self.difference.count:,} {what}{'s' if self.difference.count != 1 else ''}"]
-        if self.basis.zeros:
-            parts.append(f"{self.basis.zeros:,} of them without a difference")
-        if self.basis.ties:
-            parts.append(f"{self.basis.ties:,} {of} with the rank of another")
-        return f"{', '.join(parts)}; {self.basis}"
+        """The pairs or seeds in words, with those that tell nothing, and why nothing was tested."""
+        what = "seed" if self.hypothesis.test in UNPAIRED else "pair"
+        zeros = f", {self.zeros:,} of them without a difference" if self.zeros else ""
+        untested = f"; not tested: {self.untested}" if self.untested else ""
+        return f"{counted(self.difference.count, what)}{zeros}{untested}"
 
 
 def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Return the comparison of two conditions; the values of a paired test have the same seeds in the same order."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     values = np.concatenate([one, other])
-    differences = without_rounding(one - other, of=values) if hypothesis.test not in UNPAIRED else np.empty(0)
-    scale = float(np.abs(values).max())
-    samples: tuple[Array, ...] = (differences,)
-    effect, statistic = EFFECTS[hypothesis.test]
-    if hypothesis.test == "wilcoxon":
-        samples = (_rounded(differences, scale),)
-    elif hypothesis.test in UNPAIRED:
-        samples = _rounded(one, scale), _rounded(other, scale)
-    found = _tested(hypothesis, *samples)
-    is_tested = not found.basis.untested
-    has_intervals = is_tested and min(map(len, samples)) >= INTERVAL_LEAST
-    if hypothesis.test in UNPAIRED:
-        ends = t_interval((one, other), lambda a, b: a.mean() - b.mean()) if has_intervals else (None, None)
+    samples: tuple[Array, ...] = (one, other)
+    zeros = 0
+    if hypothesis.test not in UNPAIRED:
+        samples = (without_rounding(one - other, of=values),)
+        difference, zeros = described(list(samples[0])), int(np.sum(samples[0] == 0.0))
+    else:
+        has_interval = min(map(len, samples)) >= INTERVAL_LEAST
+        ends = t_interval(samples, lambda a, b: a.mean() - b.mean()) if has_interval else (None, None)
         difference = Interval(
             mean=float(one.mean() - other.mean()),
             low=ends[0],
@@ -169,21 +136,26 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
             sd=math.sqrt((spread(one) ** 2 + spread(other) ** 2) / 2),
             count=min(len(one), len(other)),
         )
-    else:
-        difference = described(list(differences))
-    is_bounded = effect != "d_z"
-    low, high = t_interval(samples, statistic, is_bounded=is_bounded) if has_intervals else (None, None)
+    effect, statistic = EFFECTS[hypothesis.test]
+    if hypothesis.test in ("wilcoxon", "mann_whitney") and (quantum := ROUNDING * float(np.abs(values).max())):
+        samples = tuple(np.round(each / quantum) for each in samples)  # what differs by rounding alone has one rank
+    if untested := _untested(hypothesis, samples):
+        return Comparison(
+            hypothesis=hypothesis, difference=difference, effect=effect, zeros=zeros, untested=untested, p=1.0
+        )
+    found, low, high = _test(hypothesis, samples), None, None
+    if min(map(len, samples)) >= INTERVAL_LEAST:
+        low, high = t_interval(samples, statistic, is_bounded=effect != "d_z")
     return Comparison(
         hypothesis=hypothesis,
         difference=difference,
-        statistic=found.statistic,
         effect=effect,
-        effect_value=float(statistic(*samples)) if is_tested else None,
+        effect_value=float(statistic(*samples)),
         effect_low=low,
         effect_high=high,
-        basis=found.basis,
-        p=found.p,
-        p_opposite=_p_opposite(hypothesis, samples) if is_tested else None,
+        zeros=zeros,
+        p=float(found.pvalue),
+        p_opposite=_p_opposite(hypothesis, samples),
     )
 
 
@@ -203,7 +175,7 @@ def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
     Args:
         samples: paired differences, or for `mann_whitney` the values of both conditions.
     """
-    return _tested(hypothesis, *samples).p
+    return 1.0 if _untested(hypothesis, samples) else float(_test(hypothesis, samples).pvalue)
 
 
 def corrected(
@@ -252,69 +224,33 @@ def holm(comparisons: Sequence[Comparison], alpha: float, tests: int) -> list[Co
     ]
 
 
-class _Tested(NamedTuple):
-    p: float
-    statistic: float | None
-    basis: Basis
+def _untested(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> str:
+    """Return why there is nothing to test; empty where there is."""
+    if hypothesis.test in UNPAIRED:
+        return ALL_EQUAL if np.ptp(np.concatenate(samples)) == 0.0 else ""
+    if hypothesis.test == "wilcoxon":
+        return "" if samples[0].any() else NO_DIFFERENCE
+    return NO_VARIATION if spread(samples[0]) == 0.0 else ""
 
 
-def _tested(hypothesis: Hypothesis, first: Array, second: Array | None = None) -> _Tested:
-    """Return the test of paired differences, or of the values of two conditions.
-
-    Tests by ranks are exact for few values, with ties by all arrangements; otherwise they take the normal curve.
-    Differences of 0 have no rank, as Wilcoxon has it.
-    """
+def _test(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> Any:
+    """Return the test of paired differences, or of the values of two conditions, by scipy."""
     from scipy import stats  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
-    zeros, alternative = 0 if second is not None else int(np.sum(first == 0.0)), hypothesis.alternative
-    if hypothesis.test in ("t", "equivalence"):
-        if spread(first) == 0.0:
-            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_VARIATION))
-        margin = hypothesis.margin or 0.0
-        sides: list[tuple[float, Alternative]] = [(-margin, "greater"), (margin, "less")]
-        tests = [_t(first, *side) for side in (sides if margin else [(0.0, alternative)])]
-        weaker = max(tests, key=lambda each: float(each.pvalue))
-        return _Tested(float(weaker.pvalue), float(weaker.statistic), Basis(p_from="Student's t", zeros=zeros))
-    if second is None:
-        kept = first[first != 0.0]
-        if not len(kept):
-            return _Tested(1.0, None, Basis(p_from="nothing", zeros=zeros, untested=NO_DIFFERENCE))
-        ties, arrangements = _ties(np.abs(_rounded(kept))), 2 ** len(kept)
-        is_exact = len(kept) <= (ALL_SIGNS_MAX if ties else EXACT_RANKS_MAX)
-        test: Any = partial(stats.wilcoxon, _rounded(kept))
-    else:
-        scale = float(max(np.abs(first).max(), np.abs(second).max()))
-        ours, theirs = _rounded(first, scale), _rounded(second, scale)
-        both = np.concatenate([ours, theirs])
-        if np.ptp(both) == 0.0:
-            return _Tested(1.0, None, Basis(p_from="nothing", untested=ALL_EQUAL))
-        ties, arrangements = _ties(both), math.comb(len(both), len(ours))
-        is_exact = arrangements <= ARRANGEMENTS_MAX if ties else min(len(ours), len(theirs)) <= EXACT_U_MAX
-        test = partial(stats.mannwhitneyu, ours, theirs)
-    method: Any = "exact" if is_exact else "asymptotic"
-    if is_exact and ties:
-        method = stats.PermutationMethod(n_resamples=arrangements)
-    found = test(alternative=alternative, method=method)
-    basis = Basis(p_from="exact" if is_exact else "normal curve", zeros=zeros, ties=ties)
-    return _Tested(float(found.pvalue), float(found.statistic), basis)
+    if hypothesis.test in UNPAIRED:
+        return stats.mannwhitneyu(*samples, alternative=hypothesis.alternative)
+    if hypothesis.test == "wilcoxon":  # differences of 0 have no rank, as Wilcoxon has it
+        return stats.wilcoxon(samples[0][samples[0] != 0.0], alternative=hypothesis.alternative)
+    if (margin := hypothesis.margin) is not None:
+        sides = _t(samples[0], -margin, "greater"), _t(samples[0], margin, "less")
+        return max(sides, key=lambda each: float(each.pvalue))
+    return _t(samples[0], 0.0, hypothesis.alternative)
 
 
 def _t(differences: Array, limit: float, alternative: Alternative) -> Any:
     from scipy.stats import ttest_1samp  # noqa: PLC0415
 
     return ttest_1samp(differences, limit, alternative=alternative)
-
-
-def _rounded(values: Array, scale: float | None = None) -> Array:
-    """Return values for ranking: those that differ by rounding alone are equal, so that they have one rank."""
-    quantum = ROUNDING * (float(np.abs(values).max()) if scale is None else scale)
-    return np.round(values / quantum) if quantum > 0.0 else values
-
-
-def _ties(values: Array) -> int:
-    """Return how many values share their rank with another one."""
-    counts = np.unique(values, return_counts=True)[1]
-    return int(counts[counts > 1].sum())
 
 
 def _d_z(differences: Array) -> float:

@@ -4,11 +4,10 @@ An outcome is the mean of a measure over the seeds of a condition, or the mean d
 score stands the score of a naive forecast, which is given the outcomes of one condition and predicts the same for the
 others.
 
-A lower score is better. The scores are proper: on average the distribution from which the number is drawn has the
-lowest score, so nobody gains by stating another one than the believed one (Gneiting & Raftery 2007). The log score is
-the surprise, -log2 of the density, in bits (Good 1952). The continuous ranked probability score is the integral of the
-squared difference between the distribution function and a step at the number, in the unit of the number (Matheson &
-Winkler 1976); for a normal distribution its formula is that of Gneiting et al. (2005).
+The score is the continuous ranked probability score (CRPS): the integral of the squared difference between the
+distribution function and a step at the number, in the unit of the number (Matheson & Winkler 1976). Less is better,
+and it is proper: on average the distribution from which the number is drawn has the lowest score, so nobody gains by
+stating another one than the believed one (Gneiting & Raftery 2007).
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
-from prism.answers import figure
 from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment.design import check_contrast, check_known
@@ -43,8 +41,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Score(msgspec.Struct, frozen=True, kw_only=True):
     intervals: tuple[tuple[float, float], ...]  # the central intervals, with the shares in `SHARES`
     holds: tuple[bool, ...]  # whether each of them holds the number
-    position: float  # the probability that the forecast gave to smaller numbers, from 0 to 1
-    log_score: float | None  # in bits; None for a forecast that is a single number
     crps: float  # in the unit of the number
 
 
@@ -52,19 +48,13 @@ def scored(forecast: Forecast, value: float) -> Score:
     from scipy.stats import norm  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     mean, sd, apart = forecast.mean, forecast.sd, abs(value - forecast.mean)
-    if not sd:
-        intervals, position = ((mean, mean),) * len(SHARES), float(value >= mean)
-        holds = (not apart,) * len(SHARES)
-        return Score(intervals=intervals, holds=holds, position=position, log_score=None, crps=apart)
-    z = (value - mean) / sd
-    position, density = float(norm.cdf(z)), float(norm.pdf(z))
     ends = [float(norm.ppf((1.0 + share) / 2)) * sd for share in SHARES]
+    z = apart / sd if sd else 0.0
+    crps = sd * (z * (2 * float(norm.cdf(z)) - 1) + 2 * float(norm.pdf(z)) - 1 / math.sqrt(math.pi))
     return Score(
         intervals=tuple((mean - end, mean + end) for end in ends),
         holds=tuple(apart <= end for end in ends),
-        position=position,
-        log_score=(z * z / 2 + math.log(math.sqrt(2 * math.pi) * sd)) / math.log(2),
-        crps=sd * (z * (2 * position - 1) + 2 * density - 1 / math.sqrt(math.pi)),
+        crps=crps if sd else apart,
     )
 
 
@@ -183,7 +173,7 @@ def scored_predictions(predictions: Predictions, figures: Figures) -> list[Score
 
 
 def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
-    """Return coverage, log scores and ranked probability scores in sentences."""
+    """Return coverage and scores in sentences."""
     found = [(each.score, each.reference) for each in scores if each.score is not None]
     if not found:
         return "None of the predicted outcomes is known."
@@ -198,13 +188,4 @@ def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
         return f"{counted}."
     nearer = sum(score.crps < other.crps for score, other in pairs)
     simple = f"the naive forecast that all is as under {reference}"
-    gains = [
-        other.log_score - score.log_score
-        for score, other in pairs
-        if score.log_score is not None and other.log_score is not None
-    ]
-    bits = ", which is a single number here, so there are no bits to compare"
-    if gains:
-        gain = fmean(gains)
-        bits = f", and their log score is {figure(abs(gain))} bits {'better' if gain >= 0 else 'worse'} on average"
-    return f"{counted}. By CRPS {nearer:,} of {len(pairs):,} are better than {simple}{bits}."
+    return f"{counted}. By CRPS {nearer:,} of {len(pairs):,} are better than {simple}."

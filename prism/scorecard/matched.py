@@ -30,7 +30,6 @@ class Comparison(NamedTuple):
 
     matched: int  # simulated cascades that have enough real ones of their size
     authors: int  # people who wrote their originals
-    neighbours: int  # real cascades that they are compared with
     effective: float  # as many real cascades of equal weights would tell as much (Kish 1965)
     # simulated, real: medians
     simulated: float
@@ -42,9 +41,6 @@ class Comparison(NamedTuple):
     # distance_low, distance_high: its 95% interval, moved by the bias of the resamples, and wider for few authors
     distance_low: float
     distance_high: float
-    # the median distance of two halves of the real cascades, one with as many cascades of the same sizes as the run,
-    # the other one in the place of the real ones
-    between_halves: float
 
 
 class Matching:
@@ -138,7 +134,6 @@ class Matching:
         return Comparison(
             matched=len(self),
             authors=self.authors,
-            neighbours=int(np.count_nonzero(weights)),
             effective=effective_number(weights),
             simulated=weighted_median(values, whole),
             simulated_low=float(low),
@@ -147,26 +142,7 @@ class Matching:
             distance=found,
             distance_low=distance_low,
             distance_high=distance_high,
-            between_halves=float(np.nanmedian([self._halves_apart(real[self._order]) for _ in range(RESAMPLES)])),
         )
-
-    def _halves_apart(self, real: Floats) -> float:
-        """Return the distance of two random halves of the real cascades, whose numbers are in the order of size.
-
-        For each simulated cascade one of its size is taken from the first half, and stands beside those of the second.
-        """
-        is_first = np.zeros(len(real), dtype=np.bool_)
-        is_first[self._random.permutation(len(real))[: len(real) // 2]] = True
-        ends = [np.concatenate(([0], np.cumsum(half)))[[self._low, self._high]] for half in (is_first, ~is_first)]
-        (low, high), (other_low, other_high) = ends
-        has_both = (high > low) & (other_high > other_low)
-        if not has_both.any():
-            return np.nan
-        taken = low[has_both] + self._random.integers(high[has_both] - low[has_both])
-        weights = np.ones(len(taken))
-        others = real[~is_first]
-        theirs = _spread(weights, other_low[has_both], other_high[has_both], len(others))
-        return distance(real[is_first][taken], weights, others, theirs)
 
 
 def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], count: int) -> Floats:

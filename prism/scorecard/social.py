@@ -23,7 +23,7 @@ from prism.columns import Floats, Ints
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.facts import Agreement, Fact, agreement_of
-from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Matching
+from prism.scorecard.matched import FEWEST, NEIGHBOURS, Comparison, Matching
 from prism.scorecard.trees import Shapes, together
 from prism.social.people.hours import hour_at
 from prism.wording import counted
@@ -69,7 +69,6 @@ MONTH_DAYS: Final = 30.0
 RATES: Final = 80  # rates of the mixture, evenly spaced by their logarithms, and one of nearly none
 STEPS: Final = 1000
 LEAST_RATE: Final = 1e-9
-MONTH_RESAMPLES: Final = 100  # resamples behind an interval; each takes all steps
 
 
 def month_share(posts: Floats, days: float) -> float:
@@ -90,13 +89,6 @@ def month_share(posts: Floats, days: float) -> float:
     left = np.clip(TOP_SHARE * posting.sum() - (np.cumsum(posting[::-1])[::-1] - posting), 0.0, posting)
     share = np.divide(left, posting, out=np.zeros_like(left), where=posting > 0.0)
     return float((share * made).sum() / made.sum())
-
-
-def month_interval(posts: Floats, days: float, random: np.random.Generator) -> tuple[float, float]:
-    """Return the 95% interval of `month_share` over resampled people. docs/realism.md has its coverage."""
-    resampled = [month_share(random.choice(posts, size=len(posts)), days) for _ in range(MONTH_RESAMPLES)]
-    low, high = np.percentile(resampled, INTERVAL)
-    return float(low), float(high)
 
 
 def rates_of(posts: Floats) -> tuple[Floats, Floats]:
@@ -140,7 +132,7 @@ def social_facts(
     feeds: Sequence[Feed], cascades: Shapes | None = None, hours: Sequence[Sequence[float]] = (), seed: int = 0
 ) -> list[Fact]:
     """Return every fact that the figures at hand allow."""
-    random, ours, facts = np.random.default_rng(seed), _Cascades(feeds), list[Fact]()
+    ours, facts = _Cascades(feeds), list[Fact]()
     if cascades is not None:
         people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
         doubt = f"{counted(runs, 'run')} of {people:,} people; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
@@ -152,9 +144,9 @@ def social_facts(
         facts.append(replace(engagement, simulated=value, agreement=agreement_of(value <= ENGAGEMENT_MOST)))
     else:
         facts.append(replace(engagement, note="no summary says how many posts were seen"))
-    facts.append(_concentration(feeds, random))
+    facts.append(_concentration(feeds))
     if hours:
-        facts.append(_hours(feeds, np.array(hours, dtype=np.float64), random))
+        facts.append(_hours(feeds, np.array(hours, dtype=np.float64)))
     return facts
 
 
@@ -215,10 +207,10 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list
     fact = Fact(name="size and virality", real=theirs_together, limit=limit, source=_GOEL, note=note)
     if not is_few:  # that of the real cascades has the weights of the run's sizes
         kept = sizes[matching.kept], virality[matching.kept]
-        found, (low, high) = rank_correlation(*kept), correlation_interval(*kept, matching)
+        found = rank_correlation(*kept)
         agreement = agreement_of(abs(found - theirs_together) <= CORRELATION_LIMIT)
         agreement = Agreement.UNKNOWN if doubt else agreement
-        fact = replace(fact, simulated=found, low=low, high=high, agreement=agreement)
+        fact = replace(fact, simulated=found, agreement=agreement)
     return [*facts, fact]
 
 
@@ -226,9 +218,8 @@ def _shape_fact(fact: Fact, found: Comparison) -> Fact:
     """Return a fact with its comparison; it is not judged if its note has a doubt."""
     note = (
         f"{fact.note and fact.note + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
-        f"{found.neighbours:,} real ones (as many as {found.effective:.0f} of equal weights); distance "
-        f"{found.distance_low:.2f} to {found.distance_high:.2f}, between halves of the real ones "
-        f"{found.between_halves:.2f}"
+        f"real ones (as many as {found.effective:.0f} of equal weights); distance "
+        f"{found.distance_low:.2f} to {found.distance_high:.2f}"
     )
     return replace(
         fact,
@@ -240,13 +231,6 @@ def _shape_fact(fact: Fact, found: Comparison) -> Fact:
         agreement=Agreement.UNKNOWN if fact.note else agreement_of(found.distance <= SHAPE_LIMIT),
         note=note,
     )
-
-
-def correlation_interval(one: Floats, other: Floats, matching: Matching) -> tuple[float, float]:
-    """Return the 95% interval of the rank correlation of two numbers of the kept cascades, over resampled authors."""
-    drawn = [rank_correlation(one, other, matching.drawn()) for _ in range(RESAMPLES)]
-    low, high = np.percentile(drawn, INTERVAL)
-    return float(low), float(high)
 
 
 def _single_posts(ours: _Cascades, left_out: int) -> Fact:
@@ -285,23 +269,22 @@ def _large_cascades(ours: _Cascades) -> Fact:
     return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
 
 
-def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
+def _concentration(feeds: Sequence[Feed]) -> Fact:
     fact = Fact(name="posts of the top tenth", real=TOP_REAL, limit=f"real +- {TOP_LIMIT}", source=_PEW)
     posts = np.concatenate([feed.posts_by_person for feed in feeds]).astype(np.float64)
     if not posts.sum():
         return replace(fact, note="nobody has posted")
     days = max(feed.days for feed in feeds)
     share = month_share(posts, days)
-    low, high = month_interval(posts, days, random)
     note = (
         f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours; in "
         f"these hours themselves the tenth of all people has {top_share(posts, TOP_SHARE):.2f}"
     )
     agreement = agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT)
-    return replace(fact, simulated=share, low=low, high=high, agreement=agreement, note=note)
+    return replace(fact, simulated=share, agreement=agreement, note=note)
 
 
-def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator) -> Fact:
+def _hours(feeds: Sequence[Feed], accounts: Floats) -> Fact:
     """Compare the shares of the hours, of whole days only. The distance is half the sum of the differences."""
     shares = accounts.sum(axis=0) / accounts.sum()
     limit, source = f"distance <= {HOURS_LIMIT}", "the file of hours"
@@ -316,14 +299,10 @@ def _hours(feeds: Sequence[Feed], accounts: Floats, random: np.random.Generator)
         return replace(fact, note="nothing happened in whole simulated days")
     ours = counts / counts.sum()
     apart = float(np.abs(ours - shares).sum() / 2.0)
-    halves = []
-    for _ in range(RESAMPLES):
-        one, other = (random.choice(accounts, size=len(accounts)).sum(axis=0) for _ in range(2))
-        if one.sum() and other.sum():
-            halves.append(float(np.abs(one / one.sum() - other / other.sum()).sum() / 2.0))
-    note = f"busiest hour over quietest; two samples of the accounts are {np.median(halves):.2f} apart"
     agreement = agreement_of(apart <= HOURS_LIMIT)
-    return replace(fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note=note)
+    return replace(
+        fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note="busiest hour over quietest"
+    )
 
 
 def rank_correlation(one: Floats, other: Floats, weights: Floats | None = None) -> float:

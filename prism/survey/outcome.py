@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from prism.distribution import NORMAL
 from prism.experiment.hypothesis_tests import Hypothesis, compared
 from prism.survey.questionnaire import Item
 
@@ -37,10 +37,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     # low, high: its interval, if there is one
     low: float | None
     high: float | None
-    test: str  # `wilcoxon` signed ranks for a scale, `mcnemar` for two options
-    # rank-biserial of a scale, from -1 to 1; of two options up less down, over both. None if nobody moved.
-    effect: float | None
-    p: float  # of no change, two-sided
+    effect: float | None  # the rank-biserial correlation, from -1 to 1; None if nobody moved
+    # of no change, two-sided, by Wilcoxon's signed ranks; of two options this is the test of McNemar (1947)
+    p: float
     sentence: str  # the same in words
 
 
@@ -118,57 +117,37 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
     people = sorted(before.keys() & after.keys())
     value = float if item.scale is not None else lambda answer: float(answer == item.options[0])
     was, now = [value(before[each]) for each in people], [value(after[each]) for each in people]
-    up = sum(b < a for b, a in zip(was, now, strict=True))
-    down = sum(b > a for b, a in zip(was, now, strict=True))
-    numbers: dict[str, Any] = {"people": len(people), "up": up, "down": down}
-    if item.scale is not None:
-        test, found = "wilcoxon", compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
-        numbers |= {"difference": found.difference.mean, "low": found.difference.low, "high": found.difference.high}
-        numbers |= {"effect": found.effect_value, "p": found.p}
-    else:
-        test, numbers = "mcnemar", {**numbers, **mcnemar(up, down, len(people))}
-    sentence = _sentence(item, moments, was, now, numbers)
-    return Change(first=moments[0], second=moments[1], test=test, sentence=sentence, **numbers)
+    up, down = (sum(low < high for low, high in zip(*pair, strict=True)) for pair in ((was, now), (now, was)))
+    found = compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
+    change = Change(
+        first=moments[0],
+        second=moments[1],
+        people=len(people),
+        up=up,
+        down=down,
+        difference=found.difference.mean,
+        low=found.difference.low,
+        high=found.difference.high,
+        effect=found.effect_value,
+        p=found.p,
+        sentence="",
+    )
+    return replace(change, sentence=_sentence(item, change, sum(was), sum(now)))
 
 
-def mcnemar(up: int, down: int, people: int) -> dict[str, Any]:
-    """Return the exact test of McNemar (1947), with the interval of a difference of paired shares by Wald.
-
-    Source: the exact p value is that of a sign test of those who moved; the interval is of Agresti, "Categorical data
-    analysis" (2002), section 10.1.1.
-    """
-    from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
-
-    difference, moved = (up - down) / people, up + down
-    half = NORMAL * max(0.0, moved - (up - down) ** 2 / people) ** 0.5 / people
-    return {
-        "difference": difference,
-        "low": max(-1.0, difference - half) if moved else None,
-        "high": min(1.0, difference + half) if moved else None,
-        "effect": (up - down) / moved if moved else None,
-        "p": float(binomtest(up, moved).pvalue) if moved else 1.0,
-    }
-
-
-def _sentence(
-    item: Item, moments: tuple[str, str], was: Sequence[float], now: Sequence[float], numbers: Mapping[str, Any]
-) -> str:
-    """Return a change in words, the size first and the test last."""
-    people, up, down, p = (numbers[name] for name in ("people", "up", "down", "p"))
-    first, second = moments
-    start = f"{item.id}: from {first} to {second}"
-    if not up and not down:
-        return f"{start} nobody of {people:,} people changed the answer."
-    moved = f"{up:,} of {people:,} people moved up and {down:,} down"
-    low, high, difference = numbers["low"], numbers["high"], numbers["difference"]
-    shown_p = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    if item.scale is not None:
-        interval = "" if low is None else f", 95% interval {low:+.2f} to {high:+.2f}"
-        points = f"{abs(difference):.2f} points {'higher' if difference > 0 else 'lower'}"
-        way = points if difference else "the same on average"
-        tail = f"Wilcoxon signed ranks, {shown_p}, rank-biserial {numbers['effect']:+.2f}"
-        return f"{start} answers were {way}{interval}: {moved} ({tail})."
-    shares = f"{sum(was) / people:.0%} to {sum(now) / people:.0%}"
-    moved = f"{up:,} of {people:,} people came to it and {down:,} left it"
-    interval = "" if low is None else f"; difference {difference:+.2f}, 95% interval {low:+.2f} to {high:+.2f}"
-    return f"{start} {item.options[0]!r} went from {shares}: {moved} (McNemar, {shown_p}{interval})."
+def _sentence(item: Item, change: Change, was: float, now: float) -> str:
+    """Return a change in words, the size first and the test last. `was`, `now`: the sums of the answers."""
+    start = f"{item.id}: from {change.first} to {change.second}"
+    if change.effect is None:
+        return f"{start} nobody of {change.people:,} people changed the answer."
+    moved = f"{change.up:,} of {change.people:,} people moved up and {change.down:,} down"
+    way = f"{abs(change.difference):.2f} points {'higher' if change.difference > 0 else 'lower'}"
+    said = f"answers were {way if change.difference else 'the same on average'}"
+    if item.scale is None:
+        moved = f"{change.up:,} of {change.people:,} people came to it and {change.down:,} left it"
+        said = f"{item.options[0]!r} went from {was / change.people:.0%} to {now / change.people:.0%}"
+    interval = "" if change.low is None else f", 95% interval {change.low:+.2f} to {change.high:+.2f}"
+    interval = interval if item.scale is not None else interval.replace("interval", "interval of the difference")
+    p = "p < 0.001" if change.p < 0.001 else f"p = {change.p:.3f}"
+    test = f"Wilcoxon signed ranks, {p}, rank-biserial {change.effect:+.2f}"
+    return f"{start} {said}{interval}: {moved} ({test})."

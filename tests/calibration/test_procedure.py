@@ -81,7 +81,7 @@ def test_a_known_truth_is_found_and_an_idle_parameter_is_named() -> None:
     assert (result.fit or 9.0) < 1.0 < (result.base or 0.0)
     assert result.holdout is not None
     assert (result.runs, result.doubts) == ({"design": 50, "confirm": 14}, [])
-    assert all(abs(each.bias) < 0.1 and each.coverage > 0.75 and each.is_uniform for each in result.ranks)
+    assert all(each.coverage > 0.75 and each.is_uniform for each in result.ranks)
 
 
 def test_the_same_file_gives_the_same_result_and_no_seed_both_chooses_the_fit_and_confirms_it() -> None:
@@ -136,7 +136,6 @@ def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> N
     out_of_reach = {"a": target("a", 9.0, holdout=9.0), "b": target("b", 18.0)}
     result = fitted(msgspec.structs.replace(CALIBRATION, targets=out_of_reach))
     assert "x is at a bound of its range: widen the range" in result.warnings
-    assert any(each.startswith("no run comes near the target a") for each in result.warnings)
     assert f"no values in these ranges reach the target a: {WIDEN}" in result.doubts
     assert any(each.startswith("no values in these ranges reach all targets together (p ") for each in result.doubts)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prism.scorecard import social
 from tests.command import Prism
 from tests.paths import ROOT
 from tests.plain import plain_text
@@ -42,7 +41,6 @@ def test_the_script_and_the_command_have_the_same_numbers(
         assert ended.code == 0
         return ended.out
 
-    monkeypatch.setattr(social, "MONTH_RESAMPLES", 4)  # the script has no intervals
     Path("run.yaml").write_text(CONFIG)
     Path("real.csv").write_text(real_cascades())
     names = [f"run-{seed}" for seed in SEEDS]

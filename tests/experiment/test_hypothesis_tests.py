@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from prism.experiment import (
-    Basis,
     Comparison,
     Hypothesis,
     compared,
@@ -37,31 +36,24 @@ def with_p(p: float, measure: str = "m") -> Comparison:
 
 
 def test_the_tests_give_the_published_values_for_darwins_maize() -> None:
-    for test, p, effect, p_from in (
-        ("t", 0.0497, 2.148 / math.sqrt(15), "Student's t"),  # Fisher (1935): t = 2.148 with 14 degrees of freedom
-        ("wilcoxon", 0.0413, (96 - 24) / 120, "exact"),  # R: wilcox.test(x, exact = TRUE) has V = 96
+    for test, p, effect in (
+        ("t", 0.0497, 2.148 / math.sqrt(15)),  # Fisher (1935): t = 2.148 with 14 degrees of freedom
+        ("wilcoxon", 0.0413, (96 - 24) / 120),  # R: wilcox.test(x, exact = TRUE) has V = 96
     ):
         found = compared(hypothesis(test), [float(each) for each in DARWIN], [0.0] * len(DARWIN))
         assert found.p == pytest.approx(p, abs=5e-5)
         assert found.difference.mean == pytest.approx(314 / 15)
         assert found.effect_value == pytest.approx(effect, abs=5e-4)
-        assert found.basis == Basis(p_from=p_from)  # type: ignore[arg-type]
 
 
 def test_mann_whitney_has_the_exact_values_of_r_and_cliffs_delta() -> None:
     greater = compared(hypothesis("mann_whitney", alternative="greater"), TERM, EARLY)
-    assert greater.statistic == 35.0  # R: wilcox.test(x, y, alternative = "g")
-    assert greater.p == pytest.approx(0.1272061272)
+    assert greater.p == pytest.approx(0.1272061272)  # R: wilcox.test(x, y, alternative = "g")
     both = compared(hypothesis("mann_whitney"), TERM, EARLY)
     assert both.p == pytest.approx(0.2544122544)
     assert both.effect_value == pytest.approx((35 - 15) / 50)  # 35 pairs of 50 are above, 15 below
     assert -1 <= (both.effect_low or 1.0) < 0.4 < (both.effect_high or 0.0) <= 1
     assert both.difference.mean == pytest.approx(1.313 - 0.976)
-    # With ties: R, over the 462 ways to choose 5 of 11 by combn: the share with a rank sum as far from its mean.
-    first, second = [1.0, 2, 2, 3, 5], [2.0, 4, 4, 6, 7, 7]
-    assert compared(hypothesis("mann_whitney"), first, second).p == pytest.approx(0.0670995671, abs=0.007)
-    tied = compared(hypothesis("mann_whitney", alternative="less"), first, second)
-    assert tied.p == pytest.approx(0.0367965368)
 
 
 def test_equivalence_needs_both_one_sided_tests() -> None:
@@ -74,19 +66,11 @@ def test_equivalence_needs_both_one_sided_tests() -> None:
 def test_without_any_difference_nothing_is_tested() -> None:
     for test, said in (("wilcoxon", "no pair differs"), ("t", "the differences of all pairs are the same, so")):
         none = compared(hypothesis(test), [2.0] * 10, [2.0] * 10)
-        assert (none.p, none.statistic, none.effect_value) == (1.0, None, None)
-        assert str(none.basis).startswith(f"not tested: {said}")
+        assert (none.p, none.effect_value) == (1.0, None)
+        assert f"10 pairs, 10 of them without a difference; not tested: {said}" in none.counted
     none = compared(hypothesis("mann_whitney"), [2.0] * 4, [2.0] * 5)
     assert (none.p, none.effect_value, none.difference.low) == (1.0, None, None)
     assert p_value(hypothesis("wilcoxon"), np.full(10, 0.5)) == pytest.approx(2 * 2**-10)
-
-
-@pytest.mark.slow
-def test_without_an_effect_one_experiment_in_twenty_is_a_false_alarm() -> None:
-    for test in ("t", "wilcoxon"):
-        rng, experiments = np.random.default_rng(7), 400
-        alarms = sum(p_value(hypothesis(test), rng.normal(size=10)) <= 0.05 for _ in range(experiments))
-        assert 0.02 < alarms / experiments < 0.08
 
 
 def test_intervals_cover_a_skewed_mean_as_often_as_they_say_and_that_of_two_means_is_welchs() -> None:
@@ -144,21 +128,3 @@ def test_differences_that_are_equal_but_for_rounding_have_one_rank() -> None:
     )
     assert found.effect_value == pytest.approx((5 - 3) / 8, abs=1e-12)  # all eight have one rank
     assert found.p == pytest.approx(p_value(hypothesis("wilcoxon"), np.array(signs, dtype=float)))
-
-
-def test_it_is_said_which_p_value_is_exact() -> None:
-    for test, count, is_tied, p_from in (
-        ("wilcoxon", 50, False, "exact"),
-        ("wilcoxon", 51, False, "normal curve"),
-        ("wilcoxon", 15, True, "exact"),
-        ("wilcoxon", 16, True, "normal curve"),
-        ("mann_whitney", 8, False, "exact"),
-        ("mann_whitney", 9, False, "normal curve"),
-        ("mann_whitney", 8, True, "exact"),
-    ):
-        values = [float(each**2) for each in range(1, count + 1)]
-        if is_tied:
-            values[0] = values[1]
-        second = [0.0] * count if test == "wilcoxon" else [each + 0.5 for each in values[: 8 if is_tied else count]]
-        found = compared(hypothesis(test), values, second)
-        assert (found.basis.p_from, bool(found.basis.ties)) == (p_from, is_tied)

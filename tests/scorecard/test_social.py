@@ -22,7 +22,6 @@ from prism.scorecard import (
     macro_facts,
     parse_cascades,
     shapes_of,
-    social,
     social_facts,
 )
 from prism.scorecard.facts import RUNS_MIN
@@ -30,12 +29,6 @@ from prism.scorecard.matched import distance
 from prism.scorecard.social import month_share, top_share
 from tests.catalogue import catalogue
 from tests.economy.history import us_series
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the interval of a month come from few resamples: no test here is about it."""
-    monkeypatch.setattr(social, "MONTH_RESAMPLES", 4)
 
 
 def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None = None) -> Feed:
@@ -195,7 +188,6 @@ def test_a_cascade_with_fewer_than_ten_real_ones_of_its_size_is_left_out() -> No
     matching = Matching(floats(60, 200), np.array([60.0] * 9 + [200.0] * 10))
     assert matching.kept.tolist() == [1]
     found = matching.compare(floats(1, 2), np.arange(19.0))
-    assert found.neighbours == 10
     assert found.effective == pytest.approx(10.0)
 
 

@@ -100,16 +100,15 @@ UNKNOWN = "-"
 WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."
 DEVIATIONS = (
     "Real is in the unit of the measure. Off by: the simulated value minus the real one, in tolerances, so that 1 is "
-    "just within; of a shape the distance, and of a limit what is beyond it, both without a sign; of the nearest run "
-    "the size alone. Predicted: values under draws of the posterior, in the unit of the measure; of a shape, distances."
+    "just within; of a shape the distance, and of a limit what is beyond it, both without a sign. Predicted:"
+    " values under draws of the posterior, in the unit of the measure; of a shape, distances."
 )
 _MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")
 """The marks of Markdown; `_` is none within a word."""
 TRUTHS = (
     "Simulation-based calibration: runs of the design were taken for the data, one after the other, and the posterior "
     "of each was made without it. If the intervals are right, 90% of them hold their truth, and the ranks of truths "
-    "among draws are uniform: p is how likely ranks as far from that would be. Bias: the mean of estimate minus truth; "
-    "error: its root mean square; both as shares of the range."
+    "among draws are uniform: p is how likely ranks as far from that would be."
 )
 
 
@@ -138,16 +137,14 @@ def _fitted(result: Result) -> list[str]:
         "## Targets and checks",
         _table(
             (
-                *("name", "fitted", "real", "base off by", "fit off by", "holdout off by", "nearest run off by"),
+                *("name", "fitted", "real", "base off by", "fit off by", "holdout off by"),
                 *("predicted (90%)", "agrees"),
             ),
             _targets(result),
         ),
         DEVIATIONS,
         "## Ranks of known truths",
-        _table(
-            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "error", "width"), _ranks(result)
-        ),
+        _table(("setting", "truths", "in 90% intervals", "uniform (p)"), _ranks(result)),
         TRUTHS,
     ]
 
@@ -156,14 +153,14 @@ def _refused(result: Result) -> list[str]:
     """Return the tables if no fit is reported: the runs, and no number that a reader could take for a fit."""
     parameters = [(each.parameter, _number(each.base)) for each in result.estimates]
     targets = [
-        (each.target, "yes" if each.is_fitted else "no", _number(each.real), _number(each.base), _number(each.nearest))
+        (each.target, "yes" if each.is_fitted else "no", _number(each.real), _number(each.base))
         for each in result.compared
     ]
     return [
         _table(("setting", "base"), parameters),
         "## Targets and checks",
-        _table(("name", "to be fitted", "real", "base off by", "nearest run off by"), targets),
-        "Off by: in tolerances, of the nearest run the size alone; it may be another run for each target.",
+        _table(("name", "to be fitted", "real", "base off by"), targets),
+        "Off by: in tolerances.",
     ]
 
 
@@ -175,8 +172,7 @@ def _headline(result: Result) -> str:
     held_out = f" ({count:,} of {of:,} targets)" if count else ""
     return (
         f"The fit is {_number(result.fit)} from the data, the base {_number(result.base)}, in tolerances (root mean "
-        f"square over the targets). On the holdout it is {_number(result.holdout)}{held_out}, where it is "
-        f"{_number(result.fitted_alike)} on the fitted part in the same targets. Two single runs of the "
+        f"square over the targets). On the holdout it is {_number(result.holdout)}{held_out}. Two single runs of the "
         f"fit are {_number(result.floor)} apart; the fit is that of all its runs together."
     )
 
@@ -193,16 +189,14 @@ def _targets(result: Result) -> Iterator[Sequence[str]]:
     for each in result.compared:
         predicted = UNKNOWN if each.low is None or each.high is None else f"{each.low:.3g} to {each.high:.3g}"
         agrees = UNKNOWN if each.agrees is None else "yes" if each.agrees else "no"
-        deviations = map(_number, (each.real, each.base, each.fit, each.holdout, each.nearest))
+        deviations = map(_number, (each.real, each.base, each.fit, each.holdout))
         yield each.target, "yes" if each.is_fitted else "no", *deviations, predicted, agrees
 
 
 def _ranks(result: Result) -> Iterator[Sequence[str]]:
     for each in result.ranks:
-        covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}", f"{each.half:.2f} +- {each.half_error:.2f}"
-        uniform = f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})"
-        bias = f"{each.bias:.3f} +- {each.bias_error:.3f}"
-        yield each.parameter, f"{each.truths}", *covered, uniform, bias, f"{each.error:.2f}", f"{each.width:.2f}"
+        covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}"
+        yield each.parameter, f"{each.truths}", covered, f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})"
 
 
 def _made_of(plan: CalibrationPlan, result: Result) -> Iterator[str]:

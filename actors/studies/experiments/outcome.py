@@ -203,7 +203,7 @@ def _notes(
             f"share, and effects the {shared:,} of {len(experiment.seeds):,} that all share. If cells "
             "fail because of what they measure, no number here is sound"
         )
-    tested = {each.hypothesis.with_test: each.basis.untested for each in comparisons}
+    tested = {each.hypothesis.with_test: each.untested for each in comparisons}
     for each in experiment.hypotheses:
         problem = tested.get(each.with_test, "fewer than two seeds have a result")
         if problem:

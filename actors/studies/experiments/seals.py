@@ -262,8 +262,8 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
     return found
 
 
-SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "bits", "CRPS")
-SCORES_SAID = "Lower bits and CRPS are better; those of the naive forecast are in brackets, - if it has none"
+SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "CRPS")
+SCORES_SAID = "A lower CRPS is better; that of the naive forecast is in brackets, - if it has none"
 NONE = "-"
 
 
@@ -273,11 +273,5 @@ def score_cells(each: ScoredPrediction) -> list[str]:
         return [each.outcome, *[NONE] * (len(SCORE_COLUMNS) - 1)]
     intervals = [f"{low:.4g} to {high:.4g}" for low, high in score.intervals]
     within = next((f"{share:.0%}" for share, holds in zip(SHARES, score.holds, strict=True) if holds), "neither")
-    bits = _beside(score.log_score, None if other is None else other.log_score, ".2f")
-    crps = _beside(score.crps, None if other is None else other.crps, ".3g")
-    return [each.outcome, *intervals, f"{each.observed:.4g}", within, bits, crps]
-
-
-def _beside(value: float | None, other: float | None, form: str) -> str:
-    ours, theirs = (NONE if each is None else f"{each:{form}}" for each in (value, other))
-    return f"{ours} ({theirs})"
+    crps = f"{score.crps:.3g} ({NONE if other is None else f'{other.crps:.3g}'})"
+    return [each.outcome, *intervals, f"{each.observed:.4g}", within, crps]

@@ -128,7 +128,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     found = json.loads(Path("experiments/e/outcome.json").read_text())["predictions"]
     assert found["text"].startswith("Predictions by A. Author, sealed ")
     assert ", before the first run by this machine's clock and files, " in found["text"]
-    assert "Lower bits and CRPS are better" in ran.out
+    assert "A lower CRPS is better" in ran.out
     assert (found["text"] in ran.out, found["notes"]) == (True, [])
     scored = prism(*SCORE, "--json")
     assert json.loads(scored.out) == found

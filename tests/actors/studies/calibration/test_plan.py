@@ -57,7 +57,6 @@ def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
     shown = CliRunner().invoke(calibrate, ["plan", str(path), "--out", str(tmp_path / "out"), "--jobs", "2"])
     assert shown.exit_code == 0, shown.output
     assert "61: design 50, confirm 11" in shown.output
-    assert "the design has 50 runs: with 300 or more, intervals are narrower" in " ".join(shown.output.split())
     assert "no fit can be reported" not in shown.output
     assert "2 at once" in shown.output
     assert "cascades" not in shown.output, "there are no data"
