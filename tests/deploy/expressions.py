@@ -1,11 +1,9 @@
 """Every query of every dashboard."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from deploy.grafana.annotations import ANNOTATIONS
-from deploy.grafana.build import LAYOUTS, render
+from deploy.grafana.boards import BOARDS
 
 
 class Expression(NamedTuple):
@@ -25,9 +23,9 @@ class Expression(NamedTuple):
 
 def every_expression() -> Iterator[Expression]:
     """Yield every query of every panel, in the order of the dashboards, and then those of the annotations."""
-    for layout in LAYOUTS:
-        for panel in json.loads(render(layout))["panels"]:
+    for board in BOARDS:
+        for panel in board["panels"]:
             for target in panel.get("targets", ()):
-                yield Expression(layout.uid, panel["title"], target["expr"])
-    for annotation in ANNOTATIONS:
-        yield Expression("annotations", annotation.name, annotation.expr)
+                yield Expression(board["uid"], panel["title"], target["expr"])
+    for mark in BOARDS[0]["annotations"]["list"]:
+        yield Expression("annotations", mark["name"], mark["expr"])

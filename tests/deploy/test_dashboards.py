@@ -1,14 +1,14 @@
 """The dashboards: the committed files are what the code builds, and each panel can be read by itself."""
 
-import json
 import re
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from deploy.grafana.build import DASHBOARDS, LAYOUTS, render
-from deploy.grafana.layout import Layout
+from deploy.grafana.boards import BOARDS
+from deploy.grafana.build import DASHBOARDS, render
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, read_yaml
 from tests.paths import ROOT
@@ -16,26 +16,23 @@ from tests.paths import ROOT
 KINDS = {"timeseries", "stat", "heatmap", "state-timeline"}
 """Those that Grafana still develops: graph, singlestat and table-old have been removed."""
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.uid)
+Board = Mapping[str, Any]
+every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board["uid"])
 
 
-def board(layout: Layout) -> Any:
-    return json.loads(render(layout))
+def panels(board: Board) -> list[dict[str, Any]]:
+    return [panel for panel in board["panels"] if panel["type"] != "row"]
 
 
-def panels(layout: Layout) -> list[dict[str, Any]]:
-    return [panel for panel in board(layout)["panels"] if panel["type"] != "row"]
+@every_board
+def test_the_committed_dashboard_is_the_one_that_the_code_builds(board: Board) -> None:
+    committed = (DASHBOARDS / f"{board['uid']}.json").read_text(encoding="utf-8")
+    assert committed == render(board), "run: python -m deploy.grafana.build"
 
 
-@every_layout
-def test_the_committed_dashboard_is_the_one_that_the_code_builds(layout: Layout) -> None:
-    committed = (DASHBOARDS / f"{layout.uid}.json").read_text(encoding="utf-8")
-    assert committed == render(layout), "run: python -m deploy.grafana.build"
-
-
-@every_layout
-def test_a_panel_says_what_it_shows_and_in_which_unit(layout: Layout) -> None:
-    for panel in panels(layout):
+@every_board
+def test_a_panel_says_what_it_shows_and_in_which_unit(board: Board) -> None:
+    for panel in panels(board):
         assert panel["type"] in KINDS, panel["title"]
         assert panel["description"].endswith("."), panel["title"]
         assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
@@ -45,9 +42,9 @@ def test_a_panel_says_what_it_shows_and_in_which_unit(layout: Layout) -> None:
             assert target["datasource"]["uid"] == "${datasource}", panel["title"]
 
 
-@every_layout
-def test_panels_fill_the_width_and_none_lies_on_another(layout: Layout) -> None:
-    boxes = [panel["gridPos"] for panel in board(layout)["panels"]]
+@every_board
+def test_panels_fill_the_width_and_none_lies_on_another(board: Board) -> None:
+    boxes = [panel["gridPos"] for panel in board["panels"]]
     cells = [{(x, y) for x in range(b["x"], b["x"] + b["w"]) for y in range(b["y"], b["y"] + b["h"])} for b in boxes]
     assert all(not first & second for first, second in combinations(cells, 2))
     height = max(y for box in cells for _, y in box) + 1
@@ -65,9 +62,9 @@ def test_every_query_looks_at_the_chosen_runs_alone() -> None:
             pytest.fail(f"{each}: {name} adds up runs")
 
 
-@every_layout
-def test_every_legend_names_the_run_unless_the_panel_is_of_one_run(layout: Layout) -> None:
-    for panel in panels(layout):
+@every_board
+def test_every_legend_names_the_run_unless_the_panel_is_of_one_run(board: Board) -> None:
+    for panel in panels(board):
         is_repeated = panel.get("repeat") == "run"
         assert panel["title"].endswith(": $run") == is_repeated, panel["title"]
         assert (panel["gridPos"]["w"] == 24) or not is_repeated, "it is divided among the runs"
@@ -82,7 +79,7 @@ def test_grafana_finds_the_dashboards_where_the_containers_put_them() -> None:
 
 
 def test_the_panels_that_the_runbook_names_are_on_the_dashboard_that_it_names() -> None:
-    titles = {layout.uid: {panel["title"].removesuffix(": $run") for panel in panels(layout)} for layout in LAYOUTS}
+    titles = {board["uid"]: {panel["title"].removesuffix(": $run") for panel in panels(board)} for board in BOARDS}
     runbook = " ".join((ROOT / "docs" / "operations.md").read_text(encoding="utf-8").split())
     named = re.findall(r"\*([A-Z][^*]+)\* on the (\w+) dashboard", runbook)
     assert len(named) >= 6

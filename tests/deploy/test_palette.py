@@ -8,8 +8,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from actors.core.phase import Phase
-from deploy.grafana.build import LAYOUTS
-from deploy.grafana.palette import NOT_THERE, PHASE_NAMES, PHASE_NUMBERS, PHASES
+from deploy.grafana.boards import BOARDS, PHASE_NAMES, PHASES
 from prism.agents import MOVED
 from prism.economy.chart import ECONOMY_CHART
 from prism.palette import HUES, MARK_TEXTS, MARKS, NATIONS, PEOPLE, SOURCES, state_styles
@@ -66,8 +65,8 @@ def test_every_state_of_both_charts_has_a_colour_and_so_have_sources_and_phases(
     assert PEOPLE.keys() == {state.value for state in SOCIAL_CHART.states}
     assert NATIONS.keys() == {state.value for state in ECONOMY_CHART.states}
     assert SOURCES.keys() == {source.value for source in MOVED}
-    assert PHASES.keys() == PHASE_NUMBERS.keys() == set(Phase)
-    assert set(PHASE_NAMES) == {*PHASE_NUMBERS.values(), NOT_THERE}
+    assert PHASES.keys() == set(Phase)
+    assert len(PHASE_NAMES) == len(Phase) + 1
 
 
 @catalogue("colors", [PEOPLE, NATIONS, SOURCES])
@@ -80,8 +79,8 @@ def test_neighbours_in_a_stack_are_told_apart_by_everybody(colors: Mapping[str, 
 
 def test_a_state_has_the_same_colour_on_every_panel() -> None:
     found: dict[str, set[str]] = defaultdict(set)
-    for layout in LAYOUTS:
-        for panel in panels(layout):
+    for board in BOARDS:
+        for panel in panels(board):
             for override in panel["fieldConfig"]["overrides"]:
                 colors = [each["value"]["fixedColor"] for each in override["properties"] if each["id"] == "color"]
                 found[override["matcher"]["options"]].update(colors)
