@@ -21,7 +21,7 @@ from prism.social.people.hours import COLUMNS as HOURS
 from prism.social.people.margins import FIGURES
 from prism.social.people.profile_rows import KINDS
 from prism.social.posts.post_file import TEXT
-from prism.social.ties.tie_columns import directed_ends
+from prism.social.ties.edges import named_ends
 from prism.text_files import SEPARATORS, binary_kind
 
 RUN: Final = "`prism run` takes it, and the key `base` of an experiment"
@@ -124,7 +124,7 @@ def _kinds_of_rows(text: str) -> Iterator[tuple[str, str]]:
         yield "a table of cascades", _CASCADES
     if is_series(columns):
         yield "a table of quarterly figures", FIGURES_OF_QUARTERS
-    if directed_ends(columns) or re.match(r"(?:[#%].*\n)*(?:-?[0-9]+[ \t,;]+-?[0-9]+\s*\n){3}", text):
+    if named_ends(columns) or re.match(r"(?:[#%].*\n)*(?:-?[0-9]+[ \t,;]+-?[0-9]+\s*\n){3}", text):
         yield "a table of ties", GRAPH
     if {each.path for each in settings()} & {*columns}:
         yield "a table of conditions", DESIGN

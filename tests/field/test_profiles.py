@@ -63,12 +63,12 @@ def test_a_sample_of_a_larger_file_leaves_out_whom_it_lacks_with_their_count() -
     assert profiles.understood[-1] == "p.csv: 3 follows of 2 people outside the file left out"
 
 
-def test_the_index_of_a_sample_names_the_rows_of_the_larger_file() -> None:
+def test_the_index_of_a_sample_names_the_rows_of_the_larger_file_if_that_is_set() -> None:
     sample = TWITTER.replace("\n0,", "\n4,").replace("\n1,", "\n17,").replace("\n2,", "\n30,")
     lists = sample.replace('"[1, 2]"', '"[17, 2]"').replace("[0],", "[30],").replace('"[0, 1, 2]"', '"[4, 99]"')
-    profiles = read(lists)
+    assert "1 by row and 3 by index of 5 entries name people of this file" in refusal(lists)
+    profiles = read(lists, follow_lists="index")
     assert ties(profiles) == [(0, 1), (1, 2), (2, 0)]
-    assert "holds numbers of the index column (population.follow_lists: index)" in profiles.understood[1]
     assert profiles.understood[-1] == "p.csv: 2 follows of 2 people outside the file left out"
 
 
@@ -154,15 +154,10 @@ def test_a_whole_number_is_one_id_however_it_is_written() -> None:
 PRINTED: dict[str, Callable[[Sequence[str]], str]] = {
     "python": lambda ids: f"[{', '.join(ids)}]",
     "python texts": lambda ids: str([*ids]),
-    "python set": lambda ids: f"{{{', '.join(ids)}}}" if ids else "set()",
     "json": lambda ids: json.dumps([*ids]),
-    "numpy": lambda ids: f"[{' '.join(ids)}]",
-    "numpy floats": lambda ids: f"[{' '.join(f'{each}.' for each in ids)}]",
     "numpy scalars": lambda ids: f"[{', '.join(f'np.int64({each})' for each in ids)}]",
-    "numpy array": lambda ids: f"array([{', '.join(ids)}])" if ids else "array([], dtype=int64)",
-    "pandas": lambda ids: f"Index([{', '.join(ids)}], dtype='int64')",
 }
-NOBODY = ("", "nan", "None", "<NA>", "[]", "[ ]", "()", "{}", "[nan]", "[None]", "array([], dtype=float64)")
+NOBODY = ("", "nan", "None", "<NA>", "[]", "[ ]", "()", "[nan]", "[None]")
 
 
 @catalogue("way", PRINTED)
@@ -173,7 +168,7 @@ def test_a_list_is_read_as_it_is_printed(way: str, ids: tuple[str, ...]) -> None
 
 @catalogue(
     "text",
-    ["0", "12", "1, 2", "1,234", "[1,,2]", "[1; 2]", "[1, 2", "[[1], [2]]", "[0 1 ... 98 99]", "{'a': 1}", "['a]"],
+    ["12", "1, 2", "[1,,2]", "[1; 2]", "[1, 2", "[[1]]", "[0 1]", "[0, 1, ..., 9]", "{'a': 1}", "['a]", "['a' 'b']"],
 )
 def test_another_text_is_no_list(text: str) -> None:
     assert entries_of(text) is None
@@ -202,8 +197,7 @@ def test_columns_may_be_separated_otherwise(separator: str) -> None:
         ("p.jsonl", '{"persona": "bakes"}\n\n{"persona": "rows"}\n'),
         ("p.ndjson", '{"persona": "bakes"}\r\n{"persona": "rows"}\r\n'),
         ("p.jsonl", '[\n{"persona": "bakes"}, {"persona": "rows"}]'),
-        ("p.json", '{"version": 1, "result": {"users": [{"persona": "bakes"}, {"persona": "rows"}], "more": []}}'),
-        ("p.csv.gz", '[{"user_char": "bakes"}, {"bio": "rows"}]'),
+        ("p.json", '{"version": 1, "users": [{"persona": "bakes"}, {"persona": "rows"}]}'),
         ("p.tsv", "Persona\tName \nbakes\t\nrows\tnan\n"),
     ],
 )
@@ -222,12 +216,12 @@ def test_personas_alone_are_people_named_by_number(name: str, text: str) -> None
         (
             "p.json",
             '{"a": [{"name": "Ira"}], "b": [{"name": "Bo"}]}',
-            ("p.json: expected one list of profiles, got lists of objects under 'a', 'b'"),
+            "p.json: expected a list of profiles, or an object with one list, got an object",
         ),
         (
             "p.json",
             '{"name": "Ira", "follows": [{"name": "Bo"}]}',
-            "p.json: expected a list of profiles, got an object",
+            "p.json: expected a list of profiles, or an object with one list, got an object",
         ),
         ("p.csv", "name,Name\nIra,Bo\n", "p.csv:1: Name: stands twice: expected one column 'name'"),
         (

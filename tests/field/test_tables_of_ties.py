@@ -47,11 +47,9 @@ CYCLES = {
     "cy;ada;Directed;2;;1,0",
     "networkx": "ada bo {}\nbo cy {'weight': 3, 'since': 2019}\ncy ada {'weight': 1}\n",
     "names of columns in a comment": "# made by hand\n# FromNodeId\tToNodeId\nada\tbo\nbo\tcy\ncy\tada\n",
-    "counted lines": "      3 ada bo\n     12 bo cy\n      1 cy ada\n",
     "blank lines, a mark and old line ends": "\ufefffrom,to,\r\n\r\nada,bo,\r\nbo,cy,\r\n,,\r\ncy,ada,\r\n",
     "a last column that is empty everywhere": "src\twhen\ttarget\tnote\nada\t2021-01-11 10:00:00\tbo\t\n"
     "bo\t2021-01-11 10:00:01\tcy\t\ncy\t2021-01-12 09:00:00\tada\t\n",
-    "decimal commas and spaces": "ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n",
     "Pajek": f"{PAJEK}*Arcs\n1 2 1.0\n2 3 1.0\n3 1 1.0\n",
     "GML": 'Creator "by hand"\ngraph [\n directed 1\n node [ id 5 label "ada" ]\n node [ id 7 label "bo" ]\n'
     ' node [ id 9 label "cy" ]\n edge [ source 5 target 7 ]\n edge [ source 7 target 9 ]\n'
@@ -89,12 +87,19 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("3 2\n1 2\n2 3\n", {}, "the first line may be the numbers of people and ties"),
         ("user,follower,friend\n1,2,3\n2,3,1\n", {}, f"more than two columns are named as ends: {COLUMNS}"),
         ("blogger,follower\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
-        ("Id,Label\n0,ada\n1,bo\n", {}, "`Label` names no people"),
-        ("0,ada\n1,bo\n2,cy\n", {}, "the first counts the lines"),
-        ("".join(f"{each} {each % 3}\n" for each in range(20)), {}, "the first counts the lines"),
-        ("user_id,movie_id\n1,10\n2,20\n", {}, "`movie_id` names no people"),
+        ("node2,node1\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
+        ("      3 ada bo\n     12 bo cy\n      1 cy ada\n", {}, "the first two columns have no id in common"),
+        ("ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n", {}, "the first two columns have no id in common"),
+        ("Id,Label\n0,ada\n1,bo\n", {}, "the first column counts the lines"),
+        ("0,ada\n1,bo\n2,cy\n", {}, "the first column counts the lines"),
+        ("".join(f"{each} {each % 3}\n" for each in range(20)), {}, "the first column counts the lines"),
+        (
+            "user_id,movie_id\n5,10\n7,20\n",
+            {},
+            f"the first two columns have no id in common, so the ends may be others: {COLUMNS}",
+        ),
         (",ada,bo\nada,0,1\nbo,1,0\n", {}, "is a table of people by people: expected one tie a line"),
-        ("source,target\n0.5,1.5\n1.5,2.5\n", {}, f"column 1 holds decimals and no ids: {COLUMNS}"),
+        ("source,target\n0.5,1.5\n1.5,2.5\n", {}, f"column 1 holds no ids, but '0.5': {COLUMNS}"),
         ("ada,,bo\nbo,,cy\n", {"columns": (1, 2), "header": False}, f"column 2 is empty: {COLUMNS}"),
         ("1.31E+18,1.32E+18\n1.33E+18,1.31E+18\n", {}, f"t.txt:1: '1.31E+18' {LOST}"),
         ("from,to\n1310424242424242432.0,7.0\n", {}, f"t.txt:2: '1310424242424242432.0' {LOST}"),
@@ -184,7 +189,7 @@ def test_no_random_table_is_read_as_another(size: Size) -> None:
         found = outcome(table.text, GraphConfig(directed=True))
         ends["refused" if isinstance(found, str) else "right"] += 1
         assert found == table.ties or (isinstance(found, str) and "population.graph." in found), f"seed {seed}"
-    assert ends["right"] > 4 * ends["refused"]
+    assert ends["right"] > 2 * ends["refused"]
 
 
 def outcome(text: str, config: GraphConfig) -> set[tuple[str, str]] | str:
@@ -197,8 +202,6 @@ def outcome(text: str, config: GraphConfig) -> set[tuple[str, str]] | str:
 
 def test_ids_that_begin_like_a_comment_are_never_dropped_in_silence() -> None:
     told = refusal("source,target\nada,#blm\n#blm,bo\nbo,ada\n")
-    assert told.endswith(
-        ":3: begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it: '#blm,bo'"
-    )
+    assert "t.txt:3: begins like a comment below ties: move it to the top, or put ids with # or % in quotes" in told
     assert read('source,target\nada,#blm\n"#blm",bo\nbo,ada\n').edges == 3
     assert refusal("#a,b\n#b,c\n").endswith("holds no ties: all its lines begin with # or %, and are comments")

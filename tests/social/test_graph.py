@@ -188,7 +188,7 @@ def test_other_ids_are_ordered_by_first_appearance() -> None:
         (
             "t.txt",
             b"x" * 70,
-            f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 60}...'",
+            f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'",
         ),
         ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
         ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),

@@ -143,13 +143,13 @@ def test_a_table_and_json_give_the_same_posts() -> None:
             "p.csv:2: leaning: expected float -1 to 1, got nothing; population.posts.attributes.leaning.default",
         ),
         ('text,leaning,source,topics\na,0,b,"[1"\n', "p.csv:2: topics: expected topics as in `taxes; schools`"),
-        ('[{"text": "a", "leaning": 0, "source": "b"}, 3]', "p.csv: post 2: expected an object, got a number"),
-        ('[{"text": 5, "leaning": 0, "source": "b"}]', "p.csv: text: post 1: expected a text that is not blank"),
+        ('[{"text": "a", "leaning": 0, "source": "b"}, 3]', "p.json: post 2: expected an object, got a number"),
+        ('[{"text": 5, "leaning": 0, "source": "b"}]', "p.json: text: post 1: expected a text that is not blank"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(InputError) as refused:
-        parse_posts(text.encode(), "p.csv", config_of().population)
+        parse_posts(text.encode(), problem.split(":", maxsplit=1)[0], config_of().population)
     assert str(refused.value).startswith(problem)
 
 

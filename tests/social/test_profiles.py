@@ -9,7 +9,6 @@ from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population, build_population
-from prism.social.people.profile_rows import DEPTH_MAX
 from prism.social.people.profiles import Profile, Profiles, parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.ties.graph import FollowGraph
@@ -92,22 +91,9 @@ def test_a_bad_json_file_is_one_clear_line(data: bytes, message: str) -> None:
     assert str(caught.value) == message
 
 
-def nested(levels: int) -> bytes:
-    """A profile file of so many levels, the innermost on the last line."""
-    inner = levels - 2
-    return b'[{"realname": "Ada [", "more": ' + b"\n[" * inner + b'"]\\""' + b"]" * inner + b"}]"
-
-
-@catalogue("levels", [DEPTH_MAX + 1, 900, 100_000])
-def test_json_nested_too_deeply_is_refused_with_its_line(levels: int) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_profiles(nested(levels), "p.json")
-    assert str(caught.value) == f"p.json:{DEPTH_MAX}: bad JSON: is nested more than {DEPTH_MAX} levels deep"
-
-
 @catalogue("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
 def test_hostile_json_is_refused(unit: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"^p\.json(:\d+)?: bad JSON: "):
         parse_profiles((unit * (100_000 // len(unit))).encode(), "p.json")
 
 
@@ -125,7 +111,7 @@ def test_hostile_json_is_refused(unit: str) -> None:
         (
             '0,Ada,ada,"[]","two\nlines",\n1,Bo,bo,[1.31E+18],,\n',
             (
-                "p.csv:4: following_agentid_list: 1.31E+18 has lost its last digits, so it names nobody: "
+                "p.csv:4: following_agentid_list: 1.31e+18 has lost its last digits, so it names nobody: "
                 "expected whole ids, as texts"
             ),
         ),

@@ -20,8 +20,9 @@ from prism.expectations import found
 from prism.rng import Draw, integer
 from prism.social.people.hours import Hours, relative
 from prism.social.people.persona import unique_names
-from prism.social.people.profiles import INDEX, NAME, USER_ID, USERNAME, Profile, Profiles
+from prism.social.people.profiles import NAME, Profile, Profiles
 from prism.social.posts.post_file import GivenPost
+from prism.social.ties.follow_lists import INDEX, USER_ID, USERNAME
 from prism.social.ties.graph import FollowGraph, Numbered, shown
 from prism.wording import counted
 

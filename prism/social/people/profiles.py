@@ -26,18 +26,19 @@ from prism.social.people.persona import NEUTRAL, TRAITS_OF, Persona, band_around
 from prism.social.people.profile_columns import OwnColumns
 from prism.social.people.profile_rows import FORMATS, FileRows, profile_rows
 from prism.social.people.synthetic import SyntheticPeople
+from prism.social.ties.edges import without_last_digits
 from prism.social.ties.follow_lists import (
+    INDEX,
     ROW,
     ROW_FROM_1,
+    USER_ID,
+    USERNAME,
     AmbiguousListsError,
     LostDigitsError,
-    Reading,
-    Rows,
-    chosen,
     entries_of,
     id_text,
+    people_named,
 )
-from prism.social.ties.reading import without_last_digits
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
 
@@ -45,9 +46,6 @@ _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
 """The settings of people without attributes of their own, for whom no other columns are read."""
 NOT_GIVEN: Final[dict[str, float]] = {}
-USER_ID: Final = "user_id"
-USERNAME: Final = "username"
-INDEX: Final = "index"
 NAME: Final = "name"
 _WORDS: Final = {
     USER_ID: "ids",
@@ -103,17 +101,39 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     """
     check_format(source, "profiles", FORMATS)
     text = decode_text(data, source, config.encoding, "population.encoding")
-    if not text.strip():
-        raise InputError(source, "is empty: expected at least one profile")
-    table = profile_rows(text, source)
-    if not table.rows:
+    table = profile_rows(text, source) if text.strip() else None
+    if table is None or not table.rows:
         raise InputError(source, "holds no profiles: expected at least one")
-    keys, key_kind = _keys_of(table)
-    ties = _Ties(table, config, keys if key_kind == "user_id" else None)
+    # 1. The ids of people. Ids that have lost digits are none: a row is a person, whom no follow list names by them.
+    size, by_kind = len(table.rows), dict[str, list[str]]()
+    for kind, column_kind in ((USER_ID, "id"), (USERNAME, USERNAME), (INDEX, INDEX), (NAME, NAME)):
+        try:
+            by_kind[kind] = [id_text(table.value(place, column_kind)) for place in range(size)]
+        except LostDigitsError:
+            by_kind[kind] = []
+    is_lost = "id" in table.column_of and (not by_kind[USER_ID] or without_last_digits(by_kind[USER_ID]) is not None)
+    if is_lost:
+        by_kind[USER_ID] = []
+    elif "id" in table.column_of:
+        _check_ids(table, by_kind[USER_ID])
+    ids = {kind: texts for kind, texts in by_kind.items() if len({*texts} - {""}) == size}
+    # 2. The profiles, and the ties between them.
     own = OwnColumns(table, config.attributes, config.columns)
     made = Profiles(_profiles(table, own))
-    made.keys, made.ids, made.ties = keys, ties.ids, ties.ends
-    made.understood = (*_understood(table, key_kind, own), *ties.understood(made))
+    rows = [*map(str, range(size))]
+    made.ids, made.keys = ids, ids.get(USER_ID) or (rows if "id" in table.column_of else ids.get(USERNAME, rows))
+    made.ties, told = _ties(table, made, config)
+    # 3. How the file was understood.
+    used = [*table.column_of.values(), *own.attributes.values(), *own.given.values()]
+    read = [column for column in dict.fromkeys(used) if column]
+    others = [column for column in table.columns if column not in read and column]
+    unread = f"; not read: {_listed(others)}" if others else ""
+    lines = [f"{counted(size, 'profile')} from {_listed(read)}{unread}"]
+    if nameless := sum(not (table.text(place, "name") or table.text(place, "username")) for place in range(size)):
+        lines.append(f"{counted(nameless, 'person', 'people')} without a name: named by number")
+    if is_lost:
+        lines.append(f"`{table.column_of['id']}` has lost digits, so people have numbers for ids")
+    made.understood = tuple(f"{source}: {line}" for line in (*lines, *told))
     return made
 
 
@@ -168,20 +188,7 @@ def _profiles(table: FileRows, own: OwnColumns) -> Iterator[Profile]:
         )
 
 
-def _keys_of(table: FileRows) -> tuple[list[str], str]:
-    """Return the key of each person, and its kind: `user_id`, `username`, `row`, or `lost` for ids without digits."""
-    size = len(table.rows)
-    rows = [*map(str, range(size))]
-    if "id" not in table.column_of:
-        names = [table.text(place, "username") for place in range(size)]
-        return (names, "username") if all(names) and len({*names}) == size else (rows, "row")
-    try:
-        ids = [id_text(table.value(place, "id")) for place in range(size)]
-    except LostDigitsError:
-        ids = []
-    if not ids or without_last_digits(ids) is not None:
-        # People do not need such ids: a row is a person. Only follow lists cannot name people by them.
-        return rows, "lost"
+def _check_ids(table: FileRows, ids: Sequence[str]) -> None:
     column, seen = table.column_of["id"], dict[str, int]()
     for place, text in enumerate(ids):
         if not text:
@@ -192,118 +199,53 @@ def _keys_of(table: FileRows) -> tuple[list[str], str]:
             if table.lines:
                 where, line = f"on lines {table.lines[before]} and {table.lines[place]}", table.lines[place]
             raise InputError(table.source, f"{text!r} is used {where}", key=column, line=line)
-    return ids, "user_id"
 
 
-class _Ties:
-    """The follow lists of a file, and the people whom they name.
-
-    Args:
-        config: the people, whose `follow_lists` may say what the lists hold.
-        ids: the id of each person; None if the file has no ids that tell people apart.
-    """
-
-    def __init__(self, table: FileRows, config: PopulationConfig, ids: Sequence[str] | None) -> None:
-        self._table = table
-        self._kind = next((kind for kind in ("follows", "followers") if kind in table.column_of), "")
-        self._column = table.column_of.get(self._kind, "")
-        self._lists = [self._listed(place) for place in range(len(table.rows))] if self._kind else []
-        columns = {USER_ID: ids or [], **{kind: self._texts(kind) for kind in (USERNAME, INDEX, NAME)}}
-        self.ids = {kind: texts for kind, texts in columns.items() if len({*texts} - {""}) == len(table.rows)}
-        """`{kind: the id of each person}` for the kinds of columns that tell all people apart."""
-        self._reading = self._chosen(config.follow_lists, columns[INDEX]) if any(self._lists) else None
-        # Whom each entry names: who follows comes first.
-        number_of = {} if self._reading is None else self._reading.number_of
-        entries = ((owner, each) for owner, listed in enumerate(self._lists) for each in listed)
-        named = [(owner, number_of[each]) for owner, each in entries if each in number_of]
-        order = (0, 1) if self._kind == "follows" else (1, 0)
-        self.ends: Ints = np.array(named, dtype=np.int64).reshape(-1, 2)[:, order]
-        is_used = config.graph.kind == "profiles" and config.graph.path is None
-        self._unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
-
-    def understood(self, profiles: Profiles) -> Iterator[str]:
-        """Yield the reading of the lists with the first tie, and the number of entries that name nobody of the file."""
-        if self._reading is None:
-            return
-        ties = self.ends[self.ends[:, 0] != self.ends[:, 1]]
-        shown = ""
-        if len(ties):
-            pair = ties[int(ties[:, 0].argmin())].tolist()
-            one, two = (f"{profiles[each].name[:NAME_SHOWN]} ({profiles.keys[each][:NAME_SHOWN]})" for each in pair)
-            shown = f"; first: {one} -> {two}"
-        whose = "" if self._kind == "follows" else " of people who follow the person"
-        told = f"`{self._column}` holds {_WORDS[self._reading.name]}{whose}"
-        told += f" (population.follow_lists: {self._reading.name})"
-        yield f"{self._table.source}: {told}; {counted(len(ties), 'follow')}{shown}{self._unused}"
-        absent = Counter(each for each in chain.from_iterable(self._lists) if each not in self._reading.number_of)
-        if absent:
-            people = counted(len(absent), "person", "people")
-            yield f"{self._table.source}: {counted(absent.total(), 'follow')} of {people} outside the file left out"
-
-    def _listed(self, place: int) -> tuple[str, ...]:
-        value = self._table.value(place, self._kind)
+def _ties(table: FileRows, profiles: Profiles, config: PopulationConfig) -> tuple[Ints, list[str]]:
+    """Return who follows, and whom, by the places of their profiles; and how the lists were read, in lines."""
+    kind = next((kind for kind in ("follows", "followers") if kind in table.column_of), "")
+    column, lists = table.column_of.get(kind, ""), list[tuple[str, ...]]()
+    # 1. The entries of each list.
+    for place in range(len(table.rows) if kind else 0):
+        value = table.value(place, kind)
         try:
             entries = entries_of(value)
         except LostDigitsError as error:
             problem = f"{error} has lost its last digits, so it names nobody: expected whole ids, as texts"
-            raise self._table.error(place, self._column, problem) from None
+            raise table.error(place, column, problem) from None
         if entries is None:
             problem = f"expected a list of user ids such as [1, 0, 5], got {str(value)[:60]!r}"
-            raise self._table.error(place, self._column, problem)
-        return entries
-
-    def _chosen(self, named: str, index: Sequence[str]) -> Reading:
-        """Return the reading of the lists: the one that the configuration names, or the one that fits.
-
-        Args:
-            index: the index of each person.
-        """
-        # 1. The readings by which a list may name people of this file. An index with gaps comes from a larger file, and
-        #    the lists then count the rows of that one.
-        numbers = [*map(int, index)] if all(map(str.isdecimal, index)) else []
-        has_gaps = bool(numbers) and max(numbers) - min(numbers) >= len({*numbers})
-        size = len(self._table.rows)
-        rows = [Reading(ROW, Rows(size, 0), is_strict=has_gaps), Reading(ROW_FROM_1, Rows(size, 1))]
-        found = [
-            Reading(kind, {text: number for number, text in enumerate(self.ids[kind])})
-            for kind in (USER_ID, INDEX, USERNAME)
-            if kind in self.ids
-        ]
-        readings = [*found[:1], *rows, *found[1:]] if USER_ID in self.ids else [*rows, *found]
-        # 2. The one that is named, or fits.
-        if named != "fit":
-            wanted = next((reading for reading in readings if reading.name == named), None)
-            if wanted is None:
-                expected = ", ".join(reading.name for reading in readings)
-                problem = f"has no {named} that tells people apart (population.follow_lists): expected {expected}"
-                raise InputError(self._table.source, problem, line=self._table.header_line)
-            return wanted
-        try:
-            return chosen(self._lists, readings)
-        except AmbiguousListsError as error:
-            problem = f"{error}: set population.follow_lists to what the lists hold"
-            raise InputError(self._table.source, problem, key=self._column, line=self._table.header_line) from None
-
-    def _texts(self, kind: str) -> list[str]:
-        """Return the ids in the column of a kind, one a person; none if one of them has lost digits."""
-        try:
-            return [id_text(self._table.value(place, kind)) for place in range(len(self._table.rows))]
-        except LostDigitsError:
-            return []
-
-
-def _understood(table: FileRows, key_kind: str, own: OwnColumns) -> Iterator[str]:
-    """Yield the number of profiles and the columns that were read, and any people without names or usable ids."""
-    used = [*table.column_of.values(), *own.attributes.values(), *own.given.values()]
-    read = [column for column in dict.fromkeys(used) if column]
-    others = [column for column in table.columns if column not in read and column]
-    unread = f"; not read: {_listed(others)}" if others else ""
-    yield f"{table.source}: {counted(len(table.rows), 'profile')} from {_listed(read)}{unread}"
-    nameless = sum(not (table.text(place, "name") or table.text(place, "username")) for place in range(len(table.rows)))
-    if nameless:
-        yield f"{table.source}: {counted(nameless, 'person', 'people')} without a name: named by number"
-    if key_kind == "lost":
-        yield f"{table.source}: `{table.column_of['id']}` has lost digits, so people have numbers for ids"
+            raise table.error(place, column, problem)
+        lists.append(entries)
+    if not any(lists):
+        return np.empty((0, 2), dtype=np.int64), []
+    # 2. Whom each entry names.
+    try:
+        reading, number_of = people_named(lists, profiles.ids, config.follow_lists)
+    except LookupError as error:
+        problem = f"has no {config.follow_lists} that tells people apart (population.follow_lists): expected {error}"
+        raise InputError(table.source, problem, line=table.header_line) from None
+    except AmbiguousListsError as error:
+        problem = f"{error}: set population.follow_lists to what the lists hold"
+        raise InputError(table.source, problem, key=column, line=table.header_line) from None
+    named = [(owner, number_of[each]) for owner, listed in enumerate(lists) for each in listed if each in number_of]
+    order = (0, 1) if kind == "follows" else (1, 0)  # who follows comes first
+    ends: Ints = np.array(named, dtype=np.int64).reshape(-1, 2)[:, order]
+    # 3. The reading with the first tie, and the number of entries that name nobody of the file.
+    ties, first = ends[ends[:, 0] != ends[:, 1]], ""
+    if len(ties):
+        pair = ties[int(ties[:, 0].argmin())].tolist()
+        one, two = (f"{profiles[each].name[:NAME_SHOWN]} ({profiles.keys[each][:NAME_SHOWN]})" for each in pair)
+        first = f"; first: {one} -> {two}"
+    whose = "" if kind == "follows" else " of people who follow the person"
+    is_used = config.graph.kind == "profiles" and config.graph.path is None
+    unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
+    told = f"`{column}` holds {_WORDS[reading]}{whose} (population.follow_lists: {reading})"
+    lines = [f"{told}; {counted(len(ties), 'follow')}{first}{unused}"]
+    if absent := Counter(each for each in chain.from_iterable(lists) if each not in number_of):
+        people = counted(len(absent), "person", "people")
+        lines.append(f"{counted(absent.total(), 'follow')} of {people} outside the file left out")
+    return ends, lines
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -1,17 +1,18 @@
 """Tables of ties: text files with one tie a line, as SNAP, KONECT, Gephi, networkx, pandas and spreadsheets write them.
 
-Lines that begin with `#` or `%` are comments. The separator, the header and the columns are found by
-`prism.social.ties.reading`, or are those of the configuration.
+A table does not say how it is read. It is read in the one way that fits, or refused with the setting that tells more.
+Lines that begin with `#` or `%` above the ties are comments.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, combinations, islice
+from operator import itemgetter, ne
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,73 +20,139 @@ from numpy.typing import NDArray
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph, check_people, graph_of_file, shown
-from prism.social.ties.reading import (
-    DIGITS_KEPT,
-    INTEGER,
-    SCIENTIFIC,
-    SEPARATORS,
-    SPACES,
-    WHOLE_FLOAT,
-    Reading,
-    Sample,
-    UnclearError,
-    cells_of,
-    find_reading,
-    plain,
-    without_last_digits,
-)
-from prism.social.ties.tie_columns import directed_ends
 from prism.text_files import CELL_CHARS_MAX, MISSING, decode_text
+from prism.wording import cut
 
-Flags = NDArray[np.bool_]
+Kind = Literal["whole", "text", "no ids", "blank"]
 
 SAMPLE, SAMPLE_FIRST = 10_000, 1_000
-"""The lines from which a reading is found, and those of them at the top; the others are spread over the table."""
-PIECE = 500
+"""The lines from which the columns are found, and those of them at the top; the others are spread over the table."""
+PIECE: Final = 500
 """Lines that are in memory as cells at once."""
+SPACES: Final = " "
+"""The separator that stands for any number of spaces and tabs."""
+SEPARATORS: Final = {"\t": "a tab", ";": "a semicolon", "|": "|", ",": "a comma", SPACES: "spaces or a tab"}
+DIGITS_KEPT: Final = 15
+"""The digits of a number that a spreadsheet keeps."""
+DIGITS_LOST: Final = 4
+"""The fewest digits behind those, over all long ids of a column: if all of them are zeros, digits are lost.
 
-_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
+By chance all of them are zeros in 1 of 10,000 columns."""
+LIST_LINES: Final = 8
+"""The fewest lines in which similarity tells whether a column only numbers people. In fewer, any shared id does."""
+LIST_SIMILARITY: Final = 0.5
+"""The least similarity of the ends if the first counts the lines, as in a ring or a chain."""
+CLEAR: Final = 2.0
+"""The ends are at least this many times as similar to each other as any other two columns are."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+"""An id that is sorted by value; 18 digits fit 64 bits."""
+_WHOLE_FLOAT = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
+"""A whole number that a program wrote as a float. With three zeros it may be thousands."""
+_SCIENTIFIC = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
+_FLOAT = re.compile(r"-?[0-9]+[.,][0-9]+")
+_NO_ID = re.compile(
+    r"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
+    r"|[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?(?:[T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}(?: .*)?"
+    r"|[0-9]{1,2}:[0-9]{2}.*|true|false",
+    re.IGNORECASE,
+)
+"""A number, a date, a time or a truth value."""
+_FOREIGN = re.compile(r"[\t;|,](?=\S)|[\t;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
+"""A separator without a space behind it, or numbers with spaces between, which no id has unless it is in quotes."""
+_COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
+_ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
+"""A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
-_COMMENTS = "#%"
-_TITLES = frozenset({"edge", "list", "edges", "arcs", "links", "nodes", "people", "relations", "ties", "vertices"})
-"""Words of a comment that is a title of the part below it."""
 _BLANK = " \t,;|"
 _SHOWN = 60
 """The most characters of a wrong line in a message."""
-_FIRST_LINES = 3
-_FLOAT = re.compile(r"-?[0-9]+[.,][0-9]+")
+
+_FOLLOWER = frozenset({"follower", "followers", "fan"})
+_FOLLOWEE = frozenset({"followee", "following", "followed", "follows", "friend"})
+_FIRST = _FOLLOWER | {"source", "src", "origin", "from", "sender", "citing", "ego"}
+_SECOND = _FOLLOWEE | {"target", "tgt", "dst", "dest", "destination", "to", "receiver", "recipient", "cited", "alter"}
+_PEOPLE = frozenset({"user", "account", "person", "member", "author", "username"})
+"""Words of the person beside a follower or a followee."""
+_FACTS = frozenset({"list", "lists", "count", "counts", "date", "time", "weight", "type", "label", "at"})
+"""Words of columns that hold no end of a tie, whatever else their names say."""
+
+
+class Ends(NamedTuple):
+    """The columns of the two ends, from 0 on: the person in one follows the person in the other."""
+
+    follower: int
+    followee: int
+
+
+class _Reading(NamedTuple):
+    """The way in which a table is read.
+
+    Args:
+        names: the names of the columns; empty without a header.
+        headers: the number of lines at the top that are no ties.
+        width: the least number of cells in a line.
+        kinds: the column that says of each tie whether it is directed; None without one.
+        is_told: the settings say which columns are the ends, so others may be missing.
+    """
+
+    separator: str
+    names: Sequence[str]
+    headers: int
+    ends: Ends
+    width: int
+    kinds: int | None
+    is_told: bool
 
 
 class _Table(NamedTuple):
-    """The lines of a table.
-
-    Args:
-        comments: the comments above its first line.
-        within: those below it, each with the number of its line in the file, from 1 on.
-        lines: the lines that are neither blank nor comments.
-        separator: what its first line, `sep=;` for spreadsheets, says of the separator; empty if it says nothing.
-        text: the whole file.
-    """
+    """The lines of a table that are neither blank nor comments; `skipped` lines of these stand above them."""
 
     source: str
-    comments: Sequence[str]
-    within: Sequence[tuple[int, str]]
-    lines: Sequence[str]
-    separator: str
     text: str
+    lines: Sequence[str]
+    skipped: int
 
     def number(self, at: int) -> int:
         """Return the number of a line in the file, from 1 on, by its place in the table."""
         kept = (number for number, line in enumerate(self.text.split("\n"), 1) if _is_tie(line))
-        return next(islice(kept, at + bool(self.separator), None))
+        return next(islice(kept, at + self.skipped, None))
 
     def error(self, problem: str, at: int) -> InputError:
-        return InputError(self.source, f"{problem}: {_cut(self.lines[at])}", line=self.number(at))
+        return InputError(self.source, f"{problem}: {_quoted(self.lines[at])}", line=self.number(at))
 
     def short(self, separator: str, at: int) -> InputError:
-        between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}
-        problem = f"expected two ids with {between.get(separator, separator)} between them"
-        return InputError(self.source, f"{problem}, got {_cut(self.lines[at])}", line=self.number(at))
+        problem = f"expected two ids with {SEPARATORS.get(separator, separator)} between them"
+        return InputError(self.source, f"{problem}, got {_quoted(self.lines[at])}", line=self.number(at))
+
+    def unclear(self, problem: str, key: str = "columns") -> InputError:
+        first = " / ".join(_quoted(line) for line in self.lines[:3])
+        return InputError(self.source, f"{problem}: set population.graph.{key}; it begins {first}")
+
+    def cells(self, at: Sequence[int], separator: str) -> list[list[str]]:
+        """Return the cells of the lines at some places; a quote has to end in its line."""
+        lines = [self.lines[each] for each in at]
+        is_spaced = separator == SPACES
+        if is_spaced and any("{" in line for line in lines):
+            lines = [_ATTRIBUTES.sub("", line) for line in lines]
+        if len(separator) > 1 or not any('"' in line for line in lines):
+            return [line.split() for line in lines] if is_spaced else [line.split(separator) for line in lines]
+        if is_spaced:
+            lines = [line.strip().replace("\t", " ") for line in lines]
+        rows = list[list[str]]()
+        for place, line in zip(at, lines, strict=True):
+            try:
+                rows += csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
+            except csv.Error:
+                raise self.short(separator, place) from None
+        return rows
+
+    def check_width(self, at: Sequence[int], rows: Sequence[Sequence[str]], reading: _Reading) -> None:
+        for place, row in zip(at, rows, strict=True):
+            if len(row) < 2:
+                raise self.short(reading.separator, place)
+            if len(row) < reading.width or (not reading.is_told and _filled(row) > reading.width):
+                raise self.error(f"expected {reading.width} columns as in other lines, got {len(row)}", place)
 
 
 def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
@@ -102,201 +169,310 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has
             lost digits, or there is no tie.
     """
-    # 1. What the comments say, and how the table is read.
+    # 1. The ties, and the comments above them.
     text = decode_text(data, source)
-    above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
+    comments, lines = list[str](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > CELL_CHARS_MAX:
             raise InputError(source, f"expected lines of at most {CELL_CHARS_MAX:,} characters", line=number)
         if _is_tie(line):
-            kept.append(line)
-        elif line.strip(_BLANK) and kept:
-            within.append((number, line))
-        elif line.strip(_BLANK):
-            above.append(line.strip())
-    told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
-    table = _Table(source, above, within, kept[1:] if told else kept, told[1] if told else "", text)
-    konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
+            lines.append(line)
+        elif (comment := line.strip(_BLANK)) and lines:  # an id, a comment, or what divides people from ties, as in TGF
+            way_out = "move it to the top, or put ids with # or % in quotes"
+            raise InputError(source, f"begins like a comment below ties: {way_out}: {_quoted(line)}", line=number)
+        elif comment:
+            comments.append(comment)
+    told = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # for spreadsheets
+    table = _Table(source, text, lines[1:] if told else lines, int(bool(told)))
+    if not table.lines:
+        why = ": all its lines begin with # or %, and are comments" if comments else ""
+        raise InputError(source, f"holds no ties{why or ': expected lines with two different ids'}")
+    konect = next((found[1] for line in comments if (found := _KONECT.match(line))), "")
     if konect == "bip":
-        problem = "its first line says `bip`: expected ties between people, not of people to other things"
-        raise InputError(source, problem)
-    reading = _reading(table, config, is_konect=bool(konect))
-    # Refuse a comment between rows that looks like a tie, or that may divide people from ties, as in TGF.
-    for number, line in table.within:
-        is_title = _TITLES.issuperset(re.findall(r"[^\W_]+", line.lower()))
-        if is_title and number < table.number(len(table.lines) - 1):
-            problem = "stands between rows and may divide people from ties: keep the ties alone, or remove it"
-            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
-        try:
-            cells = cells_of([line], reading.separator)[0]
-        except UnclearError:  # a quote that is not closed: no tie has one
-            continue
-        if sum(map(bool, map(str.strip, cells))) == reading.width:
-            problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
-            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
-    # 2. Its ties, and which of them go both ways.
-    raw, ends, undirected = _ends(table, reading)
-    names, ends = _people(table, reading, raw, ends)
+        raise InputError(source, "its first line says `bip`: expected ties between people, not of people to things")
+    # 2. Its columns. The last comment may name them, among them the ends.
+    last = comments[-1].lstrip("#% ") if comments else ""
+    named = [cell.strip() for cell in next((last.split(each) for each in "\t;|," if each in last), last.split())]
+    named = named if len(named_ends(named)) == 1 else []
+    reading = _read(table, config, told[1] if told else None, named, ends_first=bool(konect))
+    # 3. Its ties, and which of them go both ways.
+    names, ends, undirected = _ties(table, reading)
     mutual = not config.directed if not konect else konect == "sym"
     if undirected is not None:
         mutual = bool(undirected.all())
         if not mutual and undirected.any():  # both kinds: those without a direction are followed both ways
             ends = np.concatenate((ends, ends[undirected][:, ::-1]))
-    # 3. How it was understood.
+    # 4. How it was understood.
     one, other = reading.ends
     said = ["no header", f"ends are columns {one + 1} and {other + 1}"]
     if reading.names:
         called = [shown(reading.names[end] or f"column {end + 1}") for end in reading.ends]
         header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
         said = [header, f"ends are `{called[0]}` and `{called[1]}`"]
+    by_setting = not konect and undirected is None
     return graph_of_file(
-        source,
-        names,
-        ends,
-        said,
-        "lines with two different ids",
-        mutual=mutual,
-        by_setting=not konect and undirected is None,
-        comments=len(table.within),
+        source, names, ends, said, "lines with two different ids", mutual=mutual, by_setting=by_setting
     )
 
 
-def _is_tie(line: str) -> bool:
-    said = line.strip(_BLANK)
-    return said != "" and said[0] not in _COMMENTS
+def named_ends(names: Sequence[str]) -> list[Ends]:
+    """Return the pairs of columns that are named as the ends of a tie: none, one, or all that could be meant.
 
-
-def _cut(line: str) -> str:
-    line = line.strip()
-    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "...")
-
-
-def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
-    lines, total = table.lines, len(table.lines)
-    if not total:
-        why = ": all its lines begin with # or %, and are comments" if table.comments else ""
-        raise InputError(table.source, f"holds no ties{why or ': expected lines with two different ids'}")
-    at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
-    # The last comment above the table may name the columns, among them the ends.
-    last = table.comments[-1].lstrip("#% ") if table.comments else ""
-    names = [cell.strip() for cell in next((last.split(each) for each in "\t;|," if each in last), last.split())]
-    names = names if len(directed_ends(names)) == 1 else []
-    sample = Sample([lines[each] for each in at], at, total, names, ends_first=is_konect)
-    told = GraphConfig(
-        columns=config.columns, separator=config.separator or table.separator or None, header=config.header
-    )
-    try:
-        return find_reading(sample, told)
-    except UnclearError as error:
-        if not error.problem:  # the first line without two ids, by the separator that is told, or that of the first
-            separator = told.separator or next((each for each in SEPARATORS if each in lines[0]), SPACES)
-            short = next((place for place in range(total) if _is_short(table, separator, place)), 0)
-            raise table.short(separator, short) from None
-        if error.at is not None:
-            raise table.error(error.problem, error.at) from None
-        first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
-        raise InputError(table.source, f"{error.problem}; it begins {first}") from None
-
-
-def _is_short(table: _Table, separator: str, at: int) -> bool:
-    """Return whether a line has fewer than two ids, or a quote that is not closed."""
-    try:
-        cells = cells_of([table.lines[at]], separator)[0]
-    except UnclearError:
-        return True
-    return len(cells) < 2 or not (cells[0].strip() and cells[1].strip())
-
-
-def _pieces(table: _Table, reading: Reading) -> Iterator[tuple[int, list[list[str]]]]:
-    """Yield the cells of the ties, some lines at a time, each with the place of the first of them."""
-    for start in range(reading.headers, len(table.lines), PIECE):
-        try:
-            rows = cells_of(table.lines[start : start + PIECE], reading.separator)
-        except UnclearError:
-            wrong = next(at for at in range(start, len(table.lines)) if _is_short(table, reading.separator, at))
-            raise table.short(reading.separator, wrong) from None
-        for at, row in enumerate(rows, start) if {*map(len, rows)} != {reading.width} else ():
-            if len(row) < 2:
-                raise table.short(reading.separator, at)
-            is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
-            if len(row) < reading.width or is_longer:
-                raise table.error(f"expected {reading.width} columns as in other lines, got {len(row)}", at)
-        yield start, rows
-
-
-def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
-    """Return the ids of a table, and its ties.
-
-    Returns:
-        The ids as they stand in the table; the ties, of shape (ties, 2): the places of follower and followee among the
-        ids; whether each tie is undirected, None if no column says so.
+    Names are compared word by word, so `SOURCE_SUBREDDIT`, `FromNodeId` and `user_from` are found as well as `source`.
     """
-    # A dictionary that numbers what it has not seen: each new id gets the number of ids before it.
+    said = [_words(name) for name in names]
+    ones, others = ([at for at, each in enumerate(said) if each & role] for role in (_FIRST, _SECOND))
+    people = [at for at, each in enumerate(said) if each & _PEOPLE and not each & (_FIRST | _SECOND)]
+    pairs = [Ends(one, other) for one in ones for other in others if one != other]
+    pairs += [Ends(one, other) for one in ones if said[one] & _FOLLOWER for other in people]
+    return pairs + [Ends(one, other) for one in people for other in others if said[other] & _FOLLOWEE]
+
+
+def without_last_digits(ids: Iterable[str]) -> str | None:
+    """Return an id if the long ones all have nothing but zeros after the digits that a spreadsheet keeps, else None."""
+    long = [digits for each in ids if len(digits := each.removeprefix("-")) > DIGITS_KEPT and digits.isdecimal()]
+    rest = "".join(digits[DIGITS_KEPT:] for digits in long)
+    return long[0] if len(rest) >= DIGITS_LOST and not rest.strip("0") else None
+
+
+def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[str], *, ends_first: bool) -> _Reading:
+    """Return the only way to read a table, found from a sample of its lines.
+
+    Args:
+        told: the separator that the file names; named: the columns that a comment names, if any.
+        ends_first: a comment says that the first two columns are the ends.
+    """
+    # 1. The cells, by the strongest separator that all lines have; errors name that of the first line.
+    total, lines = len(table.lines), table.lines
+    at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
+    strong = [each for each in SEPARATORS if each != SPACES]
+    common = [each for each in strong if all(each in lines[place] for place in at)]
+    in_first = [each for each in strong if each in lines[0]]
+    separator = config.separator or told or (common or in_first or [SPACES])[0]
+    rows = [[cell.strip() for cell in row] for row in table.cells(at, separator)]
+    # 2. The number of columns, without those at the end that are empty everywhere and have no name.
+    first, body = rows[0], rows[1:] or rows
+    width, least = max(map(_filled, body)), min(map(len, body))
+    if width < _filled(first) <= least:
+        width = _filled(first)
+    is_numbered = _filled(first) == len(first) == width - 1  # R names no column for the numbers of lines
+    if is_numbered:
+        first = ["", *first]
+    is_told = config.columns is not None
+    width = min(width, least) if is_told else max(width, 2)
+    reading = _Reading(separator, (), 0, Ends(0, 1), width, None, is_told)
+    table.check_width(at, [first, *rows[1:]], reading)
+    # 3. The header: the columns are first taken without the first line, and with it once it is known to be a tie.
+    columns = _Columns(rows[1:] or rows, at[1:] or at, width)
+    has_header = config.header
+    if has_header is None:
+        by_name = {each for each in config.columns or () if isinstance(each, str)}
+        is_named = bool(by_name) and by_name <= {*first}
+        has_header = is_numbered or is_named or bool(named_ends(first)) or _is_header(table, first, columns)
+    names = first[:width] if has_header else named if len(named) == width else ()
+    if not has_header:
+        columns = _Columns(rows, at, width)
+    # 4. The ends, and whether what they hold can be ids.
+    ends = _ends(table, names, columns, config, ends_first=ends_first)
+    is_quoted = any('"' in lines[place] for place in at)
+    for cell in sorted({cell for end in ends for cell in columns.distinct[end]}) if not is_quoted else ():
+        if _FOREIGN.search(cell) and not _COMMA_NUMBER.fullmatch(cell):
+            raise table.unclear(f"{cell!r} is no id", "separator")
+    for end in ends:
+        if columns.kinds[end] in ("no ids", "blank"):
+            example = next(iter(sorted(columns.distinct[end] - MISSING - {""})), "")
+            held = f"holds no ids, but {example!r}" if example else "is empty"
+            raise table.unclear(f"column {end + 1} {held}")
+    # 5. A column `type` as Gephi writes it: whether each tie goes both ways.
+    directions = {"directed", "undirected"}
+    typed = [place for place, name in enumerate(names) if name.lower() == "type"]
+    kinds = next((each for each in typed if {cell.lower() for cell in columns.distinct[each]} <= directions), None)
+    return reading._replace(names=names, headers=int(has_header), ends=ends, kinds=kinds)
+
+
+class _Columns:
+    """The columns of the lines below a header; `at` is the place of each line in the table."""
+
+    def __init__(self, rows: Sequence[Sequence[str]], at: Sequence[int], width: int) -> None:
+        cells = [[row[column] for row in rows] for column in range(width)]
+        self.rows, self.width = rows, width
+        self.kinds = [_kind_of({*each}) for each in cells]
+        self.distinct = [{*map(_plain, each)} for each in cells]
+        first = cells[0]
+        self.counts = all(cell.isdecimal() and len(cell) < 19 for cell in first) and int(first[0]) in (0, 1)
+        """The first column counts the lines, from 0 or 1 on."""
+        if self.counts:
+            start = int(first[0]) - at[0]
+            self.counts = all(int(cell) - place == start for cell, place in zip(first, at, strict=True))
+
+    def shared(self, one: int, other: int) -> int:
+        return len(self.distinct[one] & self.distinct[other])
+
+    def similarity(self, one: int, other: int) -> float:
+        """Return the share of the different cells of two columns that are in both (Jaccard 1901)."""
+        return self.shared(one, other) / (len(self.distinct[one] | self.distinct[other]) or 1)
+
+
+def _is_header(table: _Table, first: Sequence[str], columns: _Columns) -> bool:
+    """Return whether the first line, whose names no list has, differs in kind from those below it."""
+    if len(table.lines) == 1:
+        return False
+    if not first[0]:
+        return True
+    if all(map(str.isdecimal, first)) and len(first) <= 3:
+        people = columns.distinct[0] | columns.distinct[1]
+        fits = int(first[-1]) == len(table.lines) - 1 and int(first[0]) >= len(people) and len({*first[:-1]}) == 1
+        if fits and any(row[0] != row[1] for row in columns.rows):
+            raise table.unclear("the first line may be the numbers of people and ties", "header to true or false")
+    below = zip(first, columns.kinds, strict=False)
+    differ = {_kind_of({cell}) == "text" for cell, kind in below if cell and kind in ("whole", "no ids")}
+    recurs = any(cell in row[:2] for row in columns.rows if [*row] != [*first] for cell in first[:2])
+    if differ == {True, False} or (not differ and not recurs):  # names of columns stand in no other line
+        problem = "the first line may be a header and may be a tie"
+        raise table.unclear(problem, "header to true or false")
+    return differ == {True}
+
+
+def _ends(table: _Table, names: Sequence[str], columns: _Columns, config: GraphConfig, *, ends_first: bool) -> Ends:
+    """Return the columns of the ends: as configured, by their names, or the first two if what they hold is clear."""
+    # 1. As configured.
+    told = list[int]()
+    for each in config.columns or ():
+        if isinstance(each, str) and each not in names:
+            have = f"the header has {', '.join(names)}" if names else "no header was found"
+            raise table.unclear(f"population.graph.columns: there is no column {each!r}: {have}")
+        told.append(names.index(each) if isinstance(each, str) else each - 1)
+        if told[-1] >= columns.width:
+            raise table.unclear(f"population.graph.columns: {each} is beyond the {columns.width} columns")
+    if told:
+        return Ends(*told)
+    # 2. By names, or by a comment above the table.
+    named = named_ends(names)
+    if len(named) > 1:
+        raise table.unclear("more than two columns are named as ends")
+    if named or ends_first:
+        return (named or [Ends(0, 1)])[0]
+    # 3. The first two, unless one of them only numbers the lines or says something else.
+    if names and {*names[1:]} == columns.distinct[0]:
+        raise InputError(table.source, "is a table of people by people: expected one tie a line")
+    has_role = any(_words(name) & (_FIRST | _SECOND) for name in names[:2])
+    turned = bool(names) and names[0] > names[1] and sum(map(ne, *names[:2])) == 1  # such as node2 and node1
+    if has_role or turned:
+        raise table.unclear("the names of the columns do not tell who follows whom")
+    lines, shared, similarity = len(columns.rows), columns.shared(0, 1), columns.similarity(0, 1)
+    if columns.counts and lines > 1 and (not shared or (lines >= LIST_LINES and similarity < LIST_SIMILARITY)):
+        raise table.unclear("the first column counts the lines, so the ends may be others, such as [2, 3]")
+    one, other = columns.kinds[:2]
+    needs_shared = bool(names) or columns.width > 2
+    if lines > 1 and not shared and (needs_shared or {one, other} == {"whole", "text"}):
+        raise table.unclear("the first two columns have no id in common, so the ends may be others")
+    possible = [at for at, kind in enumerate(columns.kinds) if kind in ("whole", "text")]
+    pairs = [pair for pair in combinations(possible, 2) if pair != (0, 1)]
+    if any(CLEAR * columns.similarity(*pair) > similarity for pair in pairs if columns.shared(*pair)):
+        raise table.unclear("cannot tell which columns are the ends, because others have ids in common")
+    return Ends(0, 1)
+
+
+def _ties(table: _Table, reading: _Reading) -> tuple[list[str], NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return the people's ids; the ties between their places, of shape (ties, 2); and whether each tie is undirected.
+
+    Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for. The last is
+    None if no column says so.
+    """
+    # 1. Number the ids by first appearance: each new id gets the number of ids before it.
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
-    ends, undirected = list[NDArray[np.int64]](), list[bool]()
+    pieces, undirected = list[NDArray[np.int64]](), list[bool]()
     take = itemgetter(*reading.ends)
-    for start, rows in _pieces(table, reading):
-        cells = chain.from_iterable(map(take, rows))
-        ends.append(np.fromiter(map(number_of.__getitem__, cells), dtype=np.int64, count=2 * len(rows)))
+    for start in range(reading.headers, len(table.lines), PIECE):
+        at = range(start, min(start + PIECE, len(table.lines)))
+        rows = table.cells(at, reading.separator)
+        if {*map(len, rows)} != {reading.width}:
+            table.check_width(at, rows, reading)
+        numbers = map(number_of.__getitem__, chain.from_iterable(map(take, rows)))
+        pieces.append(np.fromiter(numbers, dtype=np.int64, count=2 * len(rows)))
         check_people(len(number_of), table.source)
-        kinds = () if reading.kinds is None else [row[reading.kinds].strip().lower() for row in rows]
-        for at, kind in enumerate(kinds, start):
+        kinds = [row[reading.kinds].strip().lower() for row in rows] if reading.kinds is not None else []
+        for place, kind in zip(at, kinds, strict=False):
             if kind not in ("directed", "undirected"):
-                problem = f"expected `Directed` or `Undirected` as in other lines, got {kind!r}"
-                raise InputError(table.source, problem, line=table.number(at))
+                raise table.error(f"expected `Directed` or `Undirected` as in other lines, got {kind!r}", place)
             undirected.append(kind == "undirected")
-    together = np.concatenate(ends or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
-    return [*number_of], together, np.array(undirected) if undirected else None
-
-
-def _people(
-    table: _Table, reading: Reading, raw: list[str], ends: NDArray[np.int64]
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the people's ids and the ties between them, of shape (ties, 2).
-
-    Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for.
-    """
-    # 1. Ids that are not all plain integers: checked, and those that are one and the same, such as 7 and 7.0, united.
-    names = raw
-    if not all(map(INTEGER.fullmatch, raw)):
-        # Texts that cannot be ids are refused; the error names the first line with one.
-        ids = [*map(str.strip, raw)]
-        is_numeric = all(
-            INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _FLOAT.fullmatch(name) for name in ids
-        )
-        headers = {reading.names[end] for end in reading.ends} if reading.names else set()
-        for number, name in enumerate(ids):
-            whole = WHOLE_FLOAT.fullmatch(name)
-            is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
-            if not name:
-                problem = ""
-            elif name in MISSING:
-                problem = f"expected an id, got {name!r}, which stands for a missing one"
-            elif is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
-                problem = f"{name!r} has lost digits, so that different people look the same: export ids as text"
-            elif whole is None and is_numeric and _FLOAT.fullmatch(name):
-                problem = f"expected ids, got the number {name!r}: set population.graph.columns"
-            elif name in headers:
-                problem = "repeats the header: expected a tie"
-            else:
-                continue
-            at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
-            raise table.error(problem, at) if problem else table.short(reading.separator, at)
-        number_of = dict[str, int]()
-        plain_ones = (plain(name.strip()) for name in raw)
-        same = np.array([number_of.setdefault(name, len(number_of)) for name in plain_ones], dtype=np.int64)
-        names, ends = [*number_of], same[ends]
-    # 2. A column whose long ids have nothing but zeros after the digits that a spreadsheet keeps is refused.
+    names = [*number_of]
+    ends = np.concatenate(pieces or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
+    # 2. Check ids that are not all plain integers, and unite those that are one and the same, such as 7 and 7.0.
+    if not all(map(_INTEGER.fullmatch, names)):
+        ids = [*map(str.strip, names)]
+        numeric = (_INTEGER, _SCIENTIFIC, _FLOAT)
+        is_numeric = all(any(form.fullmatch(each) for form in numeric) for each in ids)
+        for number, each in enumerate(ids):
+            if (problem := _problem(each, reading, is_numeric=is_numeric)) is not None:
+                place = int(np.argmax((ends == number).any(axis=1))) + reading.headers
+                raise table.error(problem, place) if problem else table.short(reading.separator, place)
+        united = dict[str, int]()
+        same = np.array([united.setdefault(_plain(each), len(united)) for each in ids], dtype=np.int64)
+        names, ends = [*united], same[ends]
     for column in ends.T if max(map(len, names), default=0) > DIGITS_KEPT else ():
         if (long := without_last_digits(map(names.__getitem__, np.unique(column).tolist()))) is not None:
             problem = f"ids such as {long} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
             raise InputError(table.source, problem)
     # 3. In order of value: person 0 is then the smallest id, in whatever order the ties of the file stand.
-    if all(map(INTEGER.fullmatch, names)):
-        values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
-        order = np.argsort(values, kind="stable")
+    if all(map(_INTEGER.fullmatch, names)):
+        order = np.argsort(np.fromiter(map(int, names), dtype=np.int64, count=len(names)), kind="stable")
         rank = np.empty(len(names), dtype=np.int64)
         rank[order] = np.arange(len(names))
-        names, ends = [names[number] for number in order.tolist()], rank[ends]
-    return names, ends
+        names, ends = [*map(names.__getitem__, order.tolist())], rank[ends]
+    return names, ends, np.array(undirected) if undirected else None
+
+
+def _problem(name: str, reading: _Reading, *, is_numeric: bool) -> str | None:
+    """Return the reason why a text is no id; empty if it is missing, None if it is one."""
+    whole = _WHOLE_FLOAT.fullmatch(name)
+    is_scientific = _SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
+    if not name:
+        return ""
+    if name in MISSING:
+        return f"expected an id, got {name!r}, which stands for a missing one"
+    if is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
+        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
+    if whole is None and is_numeric and _FLOAT.fullmatch(name):
+        return f"expected ids, got the number {name!r}: set population.graph.columns"
+    return "repeats the header: expected a tie" if name in {*reading.names} else None
+
+
+def _is_tie(line: str) -> bool:
+    said = line.strip(_BLANK)
+    return said != "" and said[0] not in "#%"
+
+
+def _quoted(line: str) -> str:
+    return repr(cut(line.strip(), _SHOWN))
+
+
+def _filled(row: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((at for at in range(len(row), 0, -1) if row[at - 1].strip()), 0)
+
+
+def _plain(cell: str) -> str:
+    """Return a whole number without the zeros behind its point, and any other cell as it is."""
+    found = _WHOLE_FLOAT.fullmatch(cell)
+    return cell if found is None else found[1]
+
+
+def _kind_of(cells: Collection[str]) -> Kind:
+    """Return the kind that all cells share, except empty ones; `text` if they share no other."""
+    full = {cell for cell in cells if cell and cell not in MISSING}
+    if not full:
+        return "blank"
+    whole = re.compile(r"-?[0-9]+")
+    if all(whole.fullmatch(cell) or _WHOLE_FLOAT.fullmatch(cell) or _SCIENTIFIC.fullmatch(cell) for cell in full):
+        return "whole"
+    return "no ids" if all(map(_NO_ID.fullmatch, full)) else "text"
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a column's name in lower case: `from`, `node`, `id` for `FromNodeId`."""
+    said = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+", name)}
+    if said & _FACTS:
+        return set()
+    return {"follower"} if {"followed", "by"} <= said else said

@@ -1,4 +1,4 @@
-"""Follow lists of profiles: the entries in their texts, and the people whom the entries of one file name.
+"""Follow lists of profiles: the ids in their texts, and the people whom the entries of one file name.
 
 OASIS writes the numbers of rows into them, other programs write ids or user names. A file does not say which, so the
 reading that fits is taken. Where two readings fit and give different ties, the file is refused, and the configuration
@@ -7,80 +7,36 @@ has to name one.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from prism.text_files import MISSING
 
-EMPTY: Final = frozenset({"set()", "frozenset()"})
-_WRAPPER: Final = re.compile(
-    r"(?:(?:np|numpy|pd|pandas)\.)?(?:array|Index|Int64Index|list|tuple|set|frozenset)"
-    r"\((?P<list>[\[({].*[\])}])(?:,\s*(?:dtype|name|length)=[^\[\](){}]*)?\)",
+_ENTRY: Final = re.compile(
+    r"\s*(?:'(?P<one>(?:[^'\\]|\\.)*)'|\"(?P<two>(?:[^\"\\]|\\.)*)\""
+    r"|(?:np|numpy)\.\w+\((?P<wrapped>[^()\[\]{},'\"]*)\)|(?P<word>(?!\.\.)[^\s,;|:\[\](){}'\"]+))\s*(?:,|$)",
     re.DOTALL,
 )
-"""A list as numpy or pandas print it: `array([1, 2], dtype=int32)`."""
-_BRACKETS: Final = {"[": "]", "(": ")", "{": "}"}
-_TOKEN: Final = re.compile(
-    r"(?P<comma>,)"
-    r"|(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?:np|numpy)\.\w+\((?P<wrapped>[^()\[\]{},]*)\)"
-    r"|(?P<word>[^\s,;|\[\](){}'\"]+)"
-    r"|(?P<space>\s+)",
-    re.DOTALL,
-)
-"""A piece of a list: `np.int64(1)` is what numpy prints for 1."""
+"""An entry of a list as Python prints it, with the comma behind it; numpy prints `np.int64(1)` for 1."""
 _NUMBER: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
 _EXACT_MAX: Final = 2.0**53
 """From here on a float does not tell whole numbers apart."""
-
-
-class LostDigitsError(ValueError):
-    """An id such as 1.31E+18, of which three digits are left: other ids may be written in the same way."""
-
-
+USER_ID: Final = "user_id"
+USERNAME: Final = "username"
+INDEX: Final = "index"
 ROW: Final = "row"
 ROW_FROM_1: Final = "row_from_1"
+_FIRST_ROWS: Final = {ROW: 0, ROW_FROM_1: 1}
 ROW_DIGITS: Final = 12
 """A text with so many digits is no number of a row."""
 
 
-class Reading(NamedTuple):
-    """One way to read the entries of follow lists.
-
-    Args:
-        name: as the configuration names it.
-        number_of: `{entry: the number of the person whom it names}`.
-        is_strict: it is taken only if every entry names somebody.
-    """
-
-    name: str
-    number_of: Mapping[str, int]
-    is_strict: bool = False
-
-
-class Rows(Mapping[str, int]):
-    """The people by the numbers of their rows, as lists write them: `{"0": 0, ...}`.
-
-    They are computed and not stored: a file may have a million.
-    """
-
-    def __init__(self, size: int, first: int) -> None:
-        self._size, self._first = size, first
-
-    def __getitem__(self, text: str) -> int:
-        number = int(text) - self._first if text.isdecimal() and text.isascii() and len(text) < ROW_DIGITS else -1
-        if not 0 <= number < self._size or str(number + self._first) != text:
-            raise KeyError(text)
-        return number
-
-    def __iter__(self) -> Iterator[str]:
-        return (str(number + self._first) for number in range(self._size))
-
-    def __len__(self) -> int:
-        return self._size
+class LostDigitsError(ValueError):
+    """An id such as 1.31E+18, of which three digits are left: other ids may be written in the same way."""
 
 
 class AmbiguousListsError(ValueError):
@@ -119,83 +75,78 @@ def plain_id(value: object) -> str:
         return str(value).strip()
 
 
-def entries_of(value: object) -> tuple[str, ...] | None:
-    """Return the ids in a follow list, given as a text or as a list of JSON; None if it is no list.
+def entries_of(value: Any) -> tuple[str, ...] | None:
+    """Return the ids in a list of JSON, or in a text as Python or JSON prints lists; None if it is no list.
 
     Raises:
         LostDigitsError: an entry is a number whose last digits are lost.
     """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ()
     if isinstance(value, str):
-        listed = _split(value.strip())
-    elif value is None or (isinstance(value, float) and math.isnan(value)):
-        listed = []
-    else:
-        listed = value if isinstance(value, list) else None
-    if listed is None or any(isinstance(each, list | dict | bool) for each in listed):
+        text = value.strip()
+        if not text or text in MISSING:
+            return ()
+        if text[0] + text[-1] not in ("[]", "()"):
+            return None
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value, place, inner = [], 0, text[1:-1].strip()
+            while place < len(inner):
+                found = _ENTRY.match(inner, place)
+                if found is None:
+                    return None
+                printed = next(each for each in found.groups() if each is not None)
+                value.append(re.sub(r"\\(.)", r"\1", printed))
+                place = found.end()
+    if not isinstance(value, list) or any(isinstance(each, list | dict | bool) for each in value):
         return None
-    return tuple(filter(None, map(id_text, listed)))
+    return tuple(filter(None, map(id_text, value)))
 
 
-def chosen(lists: Sequence[Sequence[str]], readings: Sequence[Reading]) -> Reading:
-    """Return the reading that fits the follow lists of a file.
+def people_named(
+    lists: Sequence[Sequence[str]], ids: Mapping[str, Sequence[str]], wanted: str
+) -> tuple[str, Mapping[str, int]]:
+    """Return how the entries of the follow lists of a file are read, and `{entry: the number of the person}`.
 
-    It is the one by which every entry names somebody. If there is none, because people were left out of the file, it is
-    the only one by which any entry does. Rows are counted from 1 only if the configuration says so.
+    It is the reading by which every entry names somebody. If there is none, because people were left out of the file,
+    it is the only one by which any entry does. Rows are counted from 1 only if the configuration says so.
+
+    Args:
+        ids: `{kind: the id of each person}`, for the kinds of columns that tell people apart.
+        wanted: as the configuration says; `fit` for the reading that fits.
 
     Raises:
+        LookupError: the wanted one is none of the file, whose readings are the argument.
         AmbiguousListsError: two readings fit, and name different people.
     """
     entries = [*dict.fromkeys(chain.from_iterable(lists))]
-    known = {reading.name: [reading.number_of.get(each) for each in entries] for reading in readings}
-    usual = [reading for reading in readings if reading.name != ROW_FROM_1]
-    fitting = [reading for reading in usual if None not in known[reading.name]]
-    if not fitting and None not in known.get(ROW_FROM_1, [None]):
+    named = dict[str, dict[str, int]]()
+    for kind in (USER_ID, ROW, ROW_FROM_1, INDEX, USERNAME):
+        if kind in _FIRST_ROWS:
+            rows = [each for each in entries if each.isdecimal() and each.isascii() and len(each) < ROW_DIGITS]
+            numbers = {each: int(each) - _FIRST_ROWS[kind] for each in rows if str(int(each)) == each}
+            named[kind] = {each: number for each, number in numbers.items() if 0 <= number < len(lists)}
+        elif kind in ids:
+            place_of = {text: place for place, text in enumerate(ids[kind])}
+            named[kind] = {each: place_of[each] for each in entries if each in place_of}
+    if wanted != "fit":
+        if wanted not in named:
+            raise LookupError(", ".join(named))
+        return wanted, named[wanted]
+    usual = [kind for kind in named if kind != ROW_FROM_1]
+    fitting = [kind for kind in usual if len(named[kind]) == len(entries)]
+    if not fitting and len(named[ROW_FROM_1]) == len(entries):
         # Numbers from 1 may also count rows from 0, in a file that lacks the person with the largest number.
-        fitting = [reading for reading in readings if reading.name in (ROW, ROW_FROM_1)]
-    if not fitting:
-        loose = [reading for reading in usual if not reading.is_strict]
-        fitting = [reading for reading in loose if any(each is not None for each in known[reading.name])]
-    first, *others = fitting or usual
+        fitting = [ROW, ROW_FROM_1]
+    first, *others = fitting or [kind for kind in usual if named[kind]] or usual
     for other in others:
-        if known[other.name] != known[first.name]:
-            counts = [f"{sum(each in way.number_of for each in entries):,} by {way.name}" for way in (first, other)]
-            apart = next(each for each in entries if first.number_of.get(each) != other.number_of.get(each))
-            numbers = [way.number_of.get(apart) for way in (first, other)]
-            people = ["nobody in it" if number is None else f"profile {number + 1}" for number in numbers]
+        if named[other] != named[first]:
+            counts = [f"{len(named[kind]):,} by {kind}" for kind in (first, other)]
+            apart = next(each for each in entries if named[first].get(each) != named[other].get(each))
+            places = [named[kind].get(apart) for kind in (first, other)]
+            people = ["nobody in it" if place is None else f"profile {place + 1}" for place in places]
             told = f"{' and '.join(counts)} of {len(entries):,} entries name people of this file"
             raise AmbiguousListsError(f"{told}, and {apart!r} is {' or '.join(people)}")
-    return first
-
-
-def _split(text: str) -> list[str] | None:
-    """Return the entries of a list as Python, numpy, pandas or JSON print it; None for any other text."""
-    if not text or text in MISSING or text in EMPTY:
-        return []
-    if (wrapped := _WRAPPER.fullmatch(text)) is not None:
-        text = wrapped["list"]
-    if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:
-        return None
-    # The entries between commas, each in words: whether one was quoted, and the word.
-    groups: list[list[tuple[bool, str]]] = [[]]
-    place, end = 1, len(text) - 1
-    while place < end:
-        found = _TOKEN.match(text, place, end)
-        # numpy prints "..." for the middle of a long list; with a colon it is a mapping and no list
-        if found is None or (found["word"] or "").startswith(("...", ":")):
-            return None
-        place = found.end()
-        if found["comma"]:
-            groups.append([])
-        elif found["quoted"] is not None:
-            groups[-1].append((True, re.sub(r"\\(.)", r"\1", found["quoted"][1:-1])))
-        elif not found["space"]:
-            word = found["word"] if found["wrapped"] is None else found["wrapped"].strip("'\" ")
-            groups[-1].append((False, word))
-    if len(groups) == 1:
-        return [word for _, word in groups[0]]  # numpy puts spaces between the entries
-    if not groups[-1]:
-        groups.pop()  # (1,) has a comma at its end
-    # None is empty. An id without quotes may have spaces in it; a quoted one is whole.
-    if any(not group or (len(group) > 1 and any(is_quoted for is_quoted, _ in group)) for group in groups):
-        return None
-    return [" ".join(word for _, word in group) for group in groups]
+    return first, named[first]

@@ -17,14 +17,12 @@ import numpy as np
 
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph, Numbered, check_people, graph_of_file
-from prism.social.ties.reading import COUNT, plain
 from prism.text_files import decode_text, without_entities
 
 _TOKEN = re.compile(r"(?P<comment>^[ \t]*#[^\n]*)|\"[^\"]*\"|[\[\]\"]|[^\s\"\[\]]+", re.MULTILINE)
 _KEY = re.compile(r"[A-Za-z]\w*")
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-_EXACT_MAX = 2**53
-"""A float from here on does not tell whole numbers apart."""
+_WHOLE = re.compile(r"[-+]?[0-9]{1,999}")
+_COUNT = re.compile(r"[0-9]{1,18}")
 
 
 def parse_gml(data: bytes, source: str) -> FollowGraph:
@@ -93,10 +91,9 @@ def _blocks(text: str, source: str) -> Iterator[tuple[str, Mapping[str, str], in
 
 def _id(values: Mapping[str, str], key: str, source: str, line: int) -> int:
     text = values.get(key, "")
-    number = int(plain(text)) if _WHOLE.fullmatch(plain(text)) and len(text) < 1000 else None
-    if number is None or (number >= _EXACT_MAX and not _WHOLE.fullmatch(text)):
+    if not _WHOLE.fullmatch(text):
         raise _wrong(source, line, f"expected a whole number as {key}, got {text[:60] or 'nothing'}")
-    return number
+    return int(text)
 
 
 def _wrong(source: str, line: int, problem: str) -> InputError:
@@ -134,7 +131,7 @@ def parse_pajek(data: bytes, source: str) -> FollowGraph:
             if section not in _SECTIONS or (section in ("network", "vertices") and size > 0):
                 raise wrong("expected one network with *Vertices, *Arcs, *Edges, *Arcslist or *Edgeslist")
             if section == "vertices":
-                if len(cells) != 2 or not COUNT.fullmatch(cells[1]) or not int(cells[1]):
+                if len(cells) != 2 or not _COUNT.fullmatch(cells[1]) or not int(cells[1]):
                     raise wrong("expected the number of vertices, all of one kind")
                 size = int(cells[1])
                 check_people(size, source, number)
@@ -151,7 +148,7 @@ def parse_pajek(data: bytes, source: str) -> FollowGraph:
         # 3. A tie, or a list of those whom the first one follows.
         else:
             ends = cells if section.endswith("list") else cells[:2]
-            if len(ends) < 2 or not all(COUNT.fullmatch(cell) and 0 < int(cell) <= size for cell in ends):
+            if len(ends) < 2 or not all(_COUNT.fullmatch(cell) and 0 < int(cell) <= size for cell in ends):
                 raise wrong(f"expected vertices from 1 to {size}")
             one, *others = (int(cell) - 1 for cell in ends)
             ties = arcs if section.startswith("arcs") else edges

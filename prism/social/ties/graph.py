@@ -282,7 +282,6 @@ def graph_of_file(
     *,
     mutual: bool,
     by_setting: bool = False,
-    comments: int = 0,
 ) -> FollowGraph:
     """Return the graph in a file, with how it was understood: how it was read, the people and ties, and the first tie.
 
@@ -292,7 +291,6 @@ def graph_of_file(
         said: how the file was read, in parts.
         expected: what makes a tie, for the error.
         mutual: the ties are friendships; by_setting: the settings say so, because the file does not.
-        comments: the number of comments between its rows.
     """
     graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
     if not graph.edges:
@@ -305,7 +303,6 @@ def graph_of_file(
     left_out = {
         f"{graph.duplicates:,} repeated": graph.duplicates,
         f"{graph.self_loops:,} of people to themselves": graph.self_loops,
-        f"{counted(comments, 'comment')} between rows": comments,
     }
     if any(left_out.values()):
         parts.append(f"left out: {' and '.join(words for words, count in left_out.items() if count)}")
