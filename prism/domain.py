@@ -231,23 +231,6 @@ class HasWords(Protocol):
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
         return NO_REFERENCE
 
-    def chances(
-        self,
-        agents: Ints,  # noqa: ARG002  # the default
-        asked: Mapping[tuple[str, ...], Ints],  # noqa: ARG002
-        columns: Mapping[str, Values],  # noqa: ARG002
-    ) -> Mapping[tuple[str, ...], Sequence[Sequence[float]]] | None:
-        """Return the embedded choice's probabilities of the options of many questions, as `reference` does of one.
-
-        None if it cannot tell them all at once.
-
-        Args:
-            agents: who was asked each.
-            asked: `{(state, trigger, each option): the places of the questions about that}`, as in what is returned.
-            columns: what the questions are about: `{field of the context: the value of each question}`.
-        """
-        return None
-
     @property
     def fields(self) -> QuestionFields | None:
         """The fields of its questions, by which they may share judgements; None if they have none."""

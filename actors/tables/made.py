@@ -8,9 +8,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from msgspec import convert
 from msgspec.json import encode
-from msgspec.structs import replace
 
 from actors.core.errors import UntrustedCodeError
 from actors.factory.domains import look_at_domain
@@ -23,7 +21,7 @@ from actors.store.question_bytes import question_bytes
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
-from actors.tables.arrow import PART_ROWS, Coded, Columns
+from actors.tables.arrow import Coded, Columns
 from actors.tables.relations import numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
@@ -31,12 +29,12 @@ from prism.agents import DECIDED, MOVED, STALE, Source
 from prism.agents.contexts import SEEN
 from prism.columns import Ints, distinct
 from prism.config import Config
-from prism.domain import Domain, said_by
+from prism.domain import Domain
 from prism.errors import ConfigError, InputError
 from prism.events import MADE
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
-from prism.rows import part_of, unpacked
+from prism.rows import unpacked
 from prism.scorecard import above_all, shapes_in
 from prism.sharing.audit import divergence_from
 from prism.sharing.table import archetypes_of, fields_of, words_of
@@ -45,6 +43,7 @@ from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind
 from prism.tables import Kind, Table, Value
 
+PART_ROWS: Final = 1 << 17
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kind of what `MADE` names."""
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
@@ -75,7 +74,6 @@ class Made:
             "made.engagements": self._engagements,
             "made.file_posts": self._file_posts,
             "made.attributes_at_start": self._attributes_at_start,
-            "made.traits": self._traits,
             "made.questions": self._questions,
         }
         """`{relation: yields its rows, some at a time}`."""
@@ -209,15 +207,6 @@ class Made:
             drawn = self._drawn(name)
             yield {"agent": np.arange(len(drawn)), "name": [name] * len(drawn), **numbers_and_texts(drawn)}
 
-    def _traits(self) -> Iterator[Columns]:
-        """Yield the attributes of people at the start as texts, as the places of measures have them."""
-        for name in self.run.config.population.attributes if self.population is not None else ():
-            known, drawn = dict[Value | None, int](), self._drawn(name)
-            codes = np.array([known.setdefault(value, len(known)) for value in drawn], np.int32)
-            texts = [f"{value:g}" if isinstance(value, float) else str(_as_kind(Kind.TEXT, value)) for value in known]
-            nothing = np.zeros(len(codes), np.int32)
-            yield {"agent": np.arange(len(codes)), "attribute": Coded(nothing, [name]), "value": Coded(codes, texts)}
-
     # Posts, and the trees that they form.
 
     @cached_property
@@ -347,7 +336,6 @@ class Made:
                 "decided_tick": decided_ticks[at : at + count],
                 "asked": question_bytes(seed, ticks, columns, shape, kinds),
                 "post": None if post is None or seen is None else np.where(seen, post, -1),
-                "probabilities": self._probabilities(ticks, columns),
                 **{name: [each and get(each, prices) for each in of] for name, get in _LOGGED.items() if any(of)},
             }
             at += count
@@ -381,40 +369,6 @@ class Made:
         ticks, kinds_of = np.full((2, len(asked)), -1)
         ticks[one], kinds_of[one] = steps[other] >> 17, codes[other]
         return ticks[is_question], kinds_of[is_question]
-
-    def _probabilities(self, ticks: Ints, columns: Sequence[Any]) -> list[Any] | None:
-        """Return the probabilities that the embedded oracle gave the options of questions, as JSON; None if unknown.
-
-        They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
-        differ.
-
-        Args:
-            columns: those of the table of questions.
-        """
-        record, first = self.run.record, int(np.searchsorted(ticks, self.run.shared_ticks))
-        if self.run.config.oracle.backend != "choice" or first == len(ticks) or self.domain is None:
-            return None
-        said, found = said_by(self.domain), np.full(len(ticks), None, object)
-        own = [part_of(each, first, len(ticks)) for each in columns]
-        names = next(shape for shape in record.shapes if shape.name == "questions").columns
-        asked = {
-            (kind.from_state, kind.trigger, *_options(kind.effect)): np.flatnonzero(own[1] == code)
-            for code, kind in enumerate(record.kinds)
-            if (own[1] == code).any()
-        }
-        shares: Any = said.chances(own[0], asked, dict(zip((name for name, _ in names), own, strict=True)))
-        if shares is None:
-            types, shares = self.domain.context_type, {key: [[]] * len(rows) for key, rows in asked.items()}
-            for place, each in enumerate(questions_in(ticks[first:].tolist(), own, record.shapes, record.kinds)):
-                context = None if each.context is None else convert(each.context, types)
-                rows = asked[key := (each.state, each.trigger, *each.options)]
-                at = int(np.searchsorted(rows, place))
-                shares[key][at] = said.reference(replace(each, context=context)).probabilities
-        for key, rows in asked.items():
-            known = [place for place, each in enumerate(shares[key]) if each is not None]
-            of_options = [dict(zip(key[2:], shares[key][place], strict=True)) for place in known]
-            found[first + rows[known]] = _lines(of_options).decode().split("\n")[:-1]
-        return found.tolist()
 
     def _judgements(self) -> Iterator[Columns]:
         """Yield the judgements of the oracle's log up to the end of the journal, by tick and agent."""
@@ -491,11 +445,10 @@ _TEXT, _NUMBER, _WHOLE = "VARCHAR", "DOUBLE", "BIGINT"
 MADE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
     "made.edges": dict.fromkeys(("follower", "followee", "from_tick", "until_tick"), "INTEGER"),
     "made.attributes_at_start": {"agent": _WHOLE, "name": _TEXT, "number": _NUMBER, "text": _TEXT},
-    "made.traits": {"agent": _WHOLE, "attribute": _TEXT, "value": _TEXT},
     "made.questions": {
         **dict.fromkeys(("tick", "agent", "kind", "decided", "decided_tick", "post"), _WHOLE),
         "asked": "BLOB",
-        **dict.fromkeys(("probabilities", "logged_source", "method", "content"), _TEXT),
+        **dict.fromkeys(("logged_source", "method", "content"), _TEXT),
         **dict.fromkeys(("calls", "failed_calls", "prompt_tokens", "cached_tokens", "completion_tokens"), _WHOLE),
         **dict.fromkeys(("latency_s", "cost_usd"), _NUMBER),
     },

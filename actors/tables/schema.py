@@ -192,11 +192,6 @@ _QUESTIONS = (
         "systemone, logprobs, json or repaired by a model, embedded, or shared: drawn from judgements of others",
     ),
     column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
-    column(
-        "probabilities",
-        JSON,
-        "probability of each option by the embedded oracle",
-    ),
     column("content", JSON, "other content of the model's answer"),
     column("latency_s", NUMBER, "time from the question to its answer", "s"),
     column("calls", INTEGER, "calls to the model, failed ones included"),

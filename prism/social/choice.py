@@ -17,7 +17,6 @@ coefficients are configuration, plausible and UNCALIBRATED.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
@@ -26,7 +25,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from prism.agents.contexts import SEEN
 from prism.agents.questions import QuestionKind, Questions
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
@@ -36,25 +34,17 @@ from prism.config.attributes import TRAITS
 from prism.config.config import UNCALIBRATED
 from prism.kernel_rng import keys_of
 from prism.kernels import handed_over
-from prism.rng import Draw, mapped, pick
-from prism.rows import Values
+from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import Effect
 from prism.social.kernels import choice_kernel
 from prism.social.kernels.choice_kernel import (
     ACTIVITY,
     ENGAGES,
-    EXPOSURE,
-    FATIGUE,
     FIXED,
     OWN,
-    POPULARITY,
-    QUALITY,
-    SCALE,
     SEEN_COLUMNS,
     SPREADS,
-    TIE,
-    TOPIC,
     WEIGHTS,
 )
 from prism.social.kernels.stretch_kernel import ChoiceTables
@@ -64,8 +54,7 @@ from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
 
-_SEEN: Final = ("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
-_seen = attrgetter(*_SEEN)
+_seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
 """The fields of a view in the columns of `prism.social.kernels.choice_kernel`."""
 
 
@@ -270,35 +259,6 @@ class ChoiceOracle(Oracle[AgentState]):
         row = np.array([*of_post, persona.activity, own], dtype=np.float64)
         choice_kernel.weigh(kind.constants, forms, self._weights, row, weights, weights.copy())
         found: list[float] = weights.tolist()
-        return found
-
-    def chances(
-        self, agents: Ints, asked: Mapping[tuple[str, ...], Ints], columns: Mapping[str, Values], people: People
-    ) -> dict[tuple[str, ...], list[list[float]]] | None:
-        """Return `distribution` of each question, bit for bit, as `prism.domain.HasWords.chances`."""
-        own = self._own_of_all(agents.astype(np.int64), people) if self._answers_as_own else None
-        if own is None or not {SEEN, *_SEEN} <= columns.keys():
-            return None
-        # 1. The terms of everybody's person and post, as `choice_kernel.utility` adds them up.
-        b, activity = self._weights, people.activity[agents]
-        topic, tie, popularity, fatigue, quality, exposures = (columns[name].astype(np.float64) for name in _SEEN)
-        is_seen = columns[SEEN] != 0
-        worth = b[QUALITY] * mapped(math.log, np.where(is_seen, quality, 1.0)) if b[QUALITY] else 0.0
-        found = dict[tuple[str, ...], list[list[float]]]()
-        for key, rows in asked.items():
-            # 2. V of each option, an option each row.
-            kind = self._options(key)
-            values = np.empty((len(kind.constants), len(rows)))
-            for option, (constant, form) in enumerate(zip(*kind, strict=True)):
-                total = constant + b[TOPIC] * topic + b[TIE] * tie + b[ACTIVITY] * activity
-                total = total + (b[POPULARITY] * popularity if form == SPREADS else 0.0) - b[FATIGUE] * fatigue + worth
-                total = total + b[EXPOSURE] * (exposures - 1.0) + own
-                values[option] = np.where(is_seen & (form != FIXED), total, constant)[rows]
-            # 3. The shares, as `choice_kernel.weigh` has them.
-            values /= b[SCALE]
-            weights = mapped(math.exp, (values - values.max(axis=0)).T.ravel()).reshape(-1, len(values))
-            whole = np.array([*map(math.fsum, weights.tolist())])
-            found[key] = (weights / whole[:, None]).tolist()
         return found
 
     def _options(self, key: tuple[str, ...]) -> _Options:

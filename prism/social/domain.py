@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from enum import StrEnum
 from functools import cached_property, partial
@@ -23,7 +23,6 @@ from prism.events import NUMBER_BITS
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
-from prism.rows import Values
 from prism.social.changing import ChangeReader, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
@@ -191,11 +190,6 @@ class SocialDomain:
         relevance = None if view is None else relevance_of(view, self.config.population.relevance)
         person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
         return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
-
-    def chances(
-        self, agents: Ints, asked: Mapping[tuple[str, ...], Ints], columns: Mapping[str, Values]
-    ) -> Mapping[tuple[str, ...], Sequence[Sequence[float]]] | None:
-        return self._embedded.chances(agents, asked, columns, self._people)
 
     @cached_property
     def _people(self) -> People:

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.agents import Question
-from prism.agents.contexts import Contexts
 from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig, Config, PopulationConfig, load_config
 from prism.config.attributes import TRAITS
-from prism.config.model import GraphConfig
 from prism.errors import InputError, SettingError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
@@ -219,35 +216,3 @@ def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
     reply, others = 0.35, 0.65
     assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
     assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)
-
-
-@given(
-    asked=st.lists(
-        st.tuples(st.integers(0, 19), st.none() | VIEWS, st.lists(st.sampled_from(TORN), min_size=1, unique=True)),
-        min_size=1,
-        max_size=30,
-    ),
-    weights=st.dictionaries(st.sampled_from([*TRAITS, "quality", "exposure", "scale"]), st.floats(0.1, 3.0)),
-)
-def test_the_probabilities_of_many_questions_are_those_of_each(
-    asked: list[tuple[int, PostView | None, list[AgentState]]], weights: dict[str, Any]
-) -> None:
-    config = Config(population=PopulationConfig(size=20, graph=GraphConfig(degree=2)))
-    people = build_population(config.population, 3)
-    domain = SocialDomain(config, people, embedded=oracle(**weights), looks=True)
-    questions = [
-        Question(5, agent, "decides", "evaluating", tuple(each.value for each in options), seen)
-        for agent, seen, options in asked
-    ]
-    contexts = Contexts(PostView)
-    columns = zip(
-        (each.name for each in contexts.columns), contexts.values([seen for _, seen, _ in asked]), strict=True
-    )
-    rows: dict[tuple[str, ...], list[int]] = {}
-    for place, each in enumerate(questions):
-        rows.setdefault((each.state, each.trigger, *each.options), []).append(place)
-    places = {key: np.array(of_key) for key, of_key in rows.items()}
-    found = domain.chances(np.array([each.agent for each in questions]), places, dict(columns))
-    assert found == {
-        key: [domain.reference(questions[place]).probabilities for place in of_key] for key, of_key in rows.items()
-    }

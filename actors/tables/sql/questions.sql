@@ -5,6 +5,6 @@ SELECT
     CASE WHEN kind_decides(decided) THEN kind_to_state(decided) END AS answer,
     CASE WHEN kind_decides(decided) THEN kind_source(decided)::VARCHAR WHEN decided >= 0 THEN logged_source END AS source,
     kind_reason(decided) AS reason,
-    method, nullif(decided_tick, -1) AS decided_tick, probabilities, content, latency_s, calls, failed_calls,
-    prompt_tokens, cached_tokens, completion_tokens, cost_usd
+    method, nullif(decided_tick, -1) AS decided_tick, content, latency_s, calls, failed_calls, prompt_tokens,
+    cached_tokens, completion_tokens, cost_usd
 FROM made.questions
