@@ -47,8 +47,7 @@ def fork(  # one for each option
 
     RUN is the run's directory, and TICK the number of ticks in common. The past is replayed and compared with the
     journal, and copied into the new directory, which stands on its own. Its manifest names the parent and the digest
-    they have in common. People and time cannot be changed in a fork. If rows of the past are missing in RUN's
-    rounds.csv, the new one begins at the fork.
+    they have in common. People and time cannot be changed in a fork.
     """
     parent = RunDirectory(path)
     read_manifest(path)

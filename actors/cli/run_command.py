@@ -106,7 +106,7 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
 
 def branch_and_report(
     child: RunDirectory,
-    branching: Callable[[Callable[[Simulation], None]], Awaitable[list[str]]],
+    branching: Callable[[Callable[[Simulation], None]], Awaitable[None]],
     *,
     prepare: bool,
     details: bool = False,
@@ -115,16 +115,14 @@ def branch_and_report(
 
     Args:
         child: its directory, just created. It is removed if the new run completes no tick of its own.
-        branching: writes the run, given a function to call with the simulation of the past; returns notes on it.
+        branching: writes the run, given a function to call with the simulation of the past.
         prepare: only write it.
     """
     with ExitStack() as served, locked(child.path):
         with ExitStack() as on_failure:
             on_failure.callback(child.discard)
-            notes = anyio.run(partial(with_progress, branching))
+            anyio.run(partial(with_progress, branching))
             on_failure.pop_all()
-        for note in notes:
-            say(note, level="warning")
         if prepare:
             text = f"{child.path}: ready; run it with: prism resume {child.path}"
             show({"directory": child.path, "next": f"prism resume {child.path}"}, lambda: [text], brief=text)

@@ -89,11 +89,16 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     sharing: SharingState = SharingState()
 
 
+RoundsTable = dict[str, list[int | float]]
+"""`{column: its value in each round}`."""
+
+
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of all actors between two ticks, without the world.
 
     Args:
         guards: `{row: times its guard raised}`.
+        rounds: the numbers of the rounds that have ended.
     """
 
     engine: EngineState = EngineState()
@@ -101,3 +106,4 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     supervisor: SupervisorState = SupervisorState()
     oracle: OracleState = OracleState()
     guards: dict[str, int] = {}
+    rounds: RoundsTable = {}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.core.state import RoundsTable
 from actors.factory.domains import show_of
 from actors.results.measures import RunNumbers
 from actors.runs.summary import Summary
-from actors.store.rounds import RoundsTable, read_rounds
+from actors.store.rounds import read_rounds
 from actors.store.run import Recorded
 from actors.tables.schema import chosen_tables, tables_of
 from prism.config import Config

@@ -32,6 +32,7 @@ from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, R
 from actors.core.kinds import shapes_of
 from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
+from actors.core.state import RoundsTable
 from actors.core.threads import in_threads
 from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
@@ -42,7 +43,6 @@ from actors.runs.code import OWN_PACKAGE, manifest_of
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep
 from actors.runs.ray_shards import engine_of
-from actors.runs.rounds_csv import RoundsCollector, RoundsWriter, cut_series
 from actors.runs.run_store import Execute, RunStore, in_thread
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
@@ -52,14 +52,14 @@ from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from actors.store.checkpoint import Checkpoint
 from actors.store.checkpoint_fork import fork_directory
-from actors.store.disk import Disk, RealDisk
+from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.store.oracle_log import create_answers
 from actors.store.phase_file import PhaseFile
 from actors.store.recorded_ticks import RecordedTicks
 from actors.store.recovery import recover
-from actors.store.rounds import RoundsTable
+from actors.store.rounds import ROUNDS, content_of
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns, said_by
 from prism.errors import (
@@ -305,13 +305,9 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     disk = RealDisk(run.directory.path, syncs=run.config.run.sync)
     begun = perf_counter()
     try:
-        with run.directory.writing():
-            rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
         async with dividing as engine, anyio.create_task_group() as tasks:
-            simulation, stopped_by = await run_recorded(
-                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine
-            )
+            simulation, stopped_by = await run_recorded(run, oracle, disk, drive, observer=host.observer, engine=engine)
             tasks.cancel_scope.cancel()
     finally:
         disk.close()
@@ -343,7 +339,6 @@ async def run_recorded(  # each thing that a run needs once
     disk: Disk,
     drive: Drive,
     *,
-    rows: bytes,
     observer: Observer | None = None,
     engine: Callable[..., EngineActor] = EngineActor,
     execute: Execute = in_thread,
@@ -351,7 +346,6 @@ async def run_recorded(  # each thing that a run needs once
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
-        rows: the rows that are in `rounds.csv` already.
         execute: as of `RunStore`.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
@@ -369,13 +363,19 @@ async def run_recorded(  # each thing that a run needs once
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     await scatter(simulation, run.checkpoint)
-    series = RoundsWriter(store, simulation, rows)
+    with run.directory.writing():
+        await execute(partial(write_whole, disk, ROUNDS, [content_of(simulation.rounds)]))
+
+    def append_row(tick: int) -> None:
+        if tick % settings.simulation.ticks_per_round == 0:
+            store.append_row(",".join(str(column[-1]) for column in simulation.rounds.values()))
+
     async with anyio.create_task_group() as files:
         checkpointer = Checkpointer(simulation, store, every, files, fork_directory(disk))
         files.start_soon(store.run)
         try:
             looks_every = every or settings.simulation.ticks_per_round
-            stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks, looks_every)
+            stopped_by = await drive(simulation, append_row, checkpointer.between_ticks, looks_every)
             await checkpointer.end(is_stopped=stopped_by is not None)
         finally:
             with anyio.CancelScope(shield=True):
@@ -444,18 +444,15 @@ async def execute_in_memory(
                     watching = host.observer or observer
                     simulation = Simulation(config, domain, opened.oracle, None, watching, RUN_ID, engine)
                 logs.tick = lambda: simulation.engine.tick
-                collector = RoundsCollector(simulation)
                 begun = perf_counter()
                 emit(run_started(config, domain, opened.description, own_version))
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(phases.run, simulation.standing)
-                    stopped_by = await simulate(
-                        simulation, host, collector.after_tick, every=config.simulation.ticks_per_round
-                    )
+                    stopped_by = await simulate(simulation, host, every=config.simulation.ticks_per_round)
                     tasks.cancel_scope.cancel()
             summary = summarise(simulation, perf_counter() - begun, stopped_by)
             tell_end(summary, phases)
-    return summary, collector.rounds
+    return summary, simulation.rounds
 
 
 def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:

@@ -21,7 +21,6 @@ from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.rounds_csv import round_of
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import write_checkpoint
@@ -40,7 +39,7 @@ from actors.store.oracle_log import (
 )
 from actors.store.record import whole_ticks
 from actors.store.recorded_ticks import RecordedTicks
-from actors.store.rounds import ROUNDS, read_rows, starts_of
+from actors.store.rounds import ROUNDS, content_of
 from actors.store.run import header_in, read_resolved
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -57,7 +56,7 @@ async def fork(  # one for each option of the command
     on_begin: Callable[[Simulation], None] = lambda _: None,
     *,
     added: Path | None = None,
-) -> list[str]:
+) -> None:
     """Write a run with its parent's past up to a tick into a new directory. `prism resume` runs the rest of it.
 
     Args:
@@ -66,9 +65,6 @@ async def fork(  # one for each option of the command
         ticks: the new run's length; None keeps the parent's.
         on_begin: called with the simulation that runs the past again.
         added: a file with interventions that the new run has besides its parent's.
-
-    Returns:
-        Notes on the gaps of the fork, a sentence each.
 
     Raises:
         ConfigError: a setting is wrong, or an added intervention.
@@ -100,7 +96,8 @@ async def fork(  # one for each option of the command
     child.write_config(inputs.config)
     with child.writing():
         await _write_past(parent, child, tick, future, inputs.hashes)
-        notes = _copy_rounds(parent, child, tick, future)
+        if tick:
+            write_whole(RealDisk(child.path), ROUNDS, [content_of(future.rounds)])
     # The manifest comes last, with the configurations of the parts of the past: a directory without one is no run.
     kept = tuple(each for each in read_manifest(parent.path).forks if each.tick < tick)
     for each in kept:
@@ -115,7 +112,6 @@ async def fork(  # one for each option of the command
     manifest = manifest_of(past.config, inputs.hashes, built.code)
     sealed = child.with_seals(manifest, [CONFIG, *(each.config for each in forks)])
     child.write_manifest(msgspec.structs.replace(sealed, forks=forks))
-    return notes
 
 
 def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -192,18 +188,3 @@ async def _write_past(
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
     finally:
         target.close()
-
-
-def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, future: Simulation) -> list[str]:
-    """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap.
-
-    With another chart the fork may have more columns, which are 0 in the past.
-    """
-    per_round = future.config.simulation.ticks_per_round
-    rows = read_rows(RealDisk(parent.path), per_round, until=tick)
-    starts = starts_of((fork.tick for fork in read_manifest(parent.path).forks), per_round)
-    if problem := rows.problem(tick // per_round, starts):
-        return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]
-    if rows.rows:
-        write_whole(RealDisk(child.path), ROUNDS, [rows.with_columns(round_of(future)).content])
-    return []

@@ -84,7 +84,6 @@ async def replay(  # where to begin, where to end, and who is told
     directory: RunDirectory,
     until: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
-    on_round: Callable[[Simulation], None] = lambda _: None,
     *,
     on_frame: OnFrame | None = None,
     from_nearest: bool = False,
@@ -97,7 +96,6 @@ async def replay(  # where to begin, where to end, and who is told
         from_nearest: begin at the nearest checkpoint instead of tick 0, unless other code than this has run the ticks.
         overrides: `a.b=value` each: settings in place of the run's, such as where its code is.
         on_begin: called with the simulation of each part before it runs.
-        on_round: called with it after each round.
 
     Raises:
         DivergedError: a tick has another result.
@@ -110,7 +108,7 @@ async def replay(  # where to begin, where to end, and who is told
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
     manifest, now, parts, record, start = prepared
     with naming_changed_code(manifest, now):
-        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin, on_round)
+        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin)
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation

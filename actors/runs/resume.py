@@ -18,7 +18,6 @@ from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, Run, execute
 from actors.runs.inputs import Inputs, inputs_of, keep
 from actors.runs.summary import Summary
-from actors.store.checkpoint import Position
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL
 from actors.store.manifest import (
@@ -31,7 +30,7 @@ from actors.store.manifest import (
     read_manifest,
 )
 from actors.store.recovery import Recovered, recover
-from actors.store.rounds import ROUNDS, Rows, read_rows
+from actors.store.rounds import ROUNDS, content_of, read_content
 from actors.store.run import header_in, read_resolved
 from prism.config import Config
 from prism.domain import Domain
@@ -57,7 +56,6 @@ class ResumePlan(NamedTuple):
 
     Args:
         before: its manifest on disk; `manifest`: the one of the resumed run.
-        rows: its rows in `rounds.csv`.
         cut_damage: cut off damage that no crash explains.
         inputs: the inputs that the resumed run will keep.
     """
@@ -67,24 +65,8 @@ class ResumePlan(NamedTuple):
     domain: Domain
     before: Manifest
     manifest: Manifest
-    rows: Rows
     cut_damage: bool
     inputs: Inputs
-
-    def recover(self, disk: RealDisk, *, repair: bool) -> Recovered:
-        """Return the run from the latest checkpoint before which every round has its row; False changes no file.
-
-        A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
-
-        Raises:
-            JournalError: a file cannot be used, or not repaired.
-        """
-        accepts = (lambda _: True) if self.manifest.forks else self.has_rows_before
-        return recover(disk, repair=repair, accepts=accepts, cut_damage=self.cut_damage)
-
-    def has_rows_before(self, position: Position) -> bool:
-        """Return whether the rows up to a checkpoint are those that it has the hash of."""
-        return self.rows.is_as_written(position, self.config.simulation.ticks_per_round)
 
 
 def plan_resume(
@@ -125,11 +107,10 @@ def plan_resume(
     config = inputs.config
     header = header_in(path)
     manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
-    rows = read_rows(disk, config.simulation.ticks_per_round)
-    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, accepted.damage, inputs)
+    plan = ResumePlan(directory, config, built.domain, before, manifest, accepted.damage, inputs)
     # With other code the run would have ticks of two versions.
     if changes := changed_code(plan.before, plan.manifest):
-        run = _run_of(plan, plan.recover(disk, repair=False))
+        run = _run_of(plan, recover(disk, repair=False, cut_damage=plan.cut_damage))
         if run.recorded.ticks and not run.is_done:
             raise RunDirectoryError(
                 f"{path}: cannot continue: {'; '.join(changes)}. Resume it with the code that it was run with, or "
@@ -148,14 +129,11 @@ def resume_run(plan: ResumePlan) -> tuple[Run, list[str]]:
     disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
     keep(plan.directory, plan.inputs)
     damaged = _damaged(plan.directory, plan.before)
-    recovered = plan.recover(disk, repair=True)
-    disk.close()
+    recovered = recover(disk, cut_damage=plan.cut_damage)
     run, notes = _run_of(plan, recovered), [*recovered.notes]
-    if recovered.skipped:
-        at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
-        notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
-    elif recovered.checkpoint is not None and not plan.has_rows_before(recovered.checkpoint.position):
-        notes.append(f"{ROUNDS}: rows of its past are damaged, and stay as they are; `prism verify` names the first")
+    if not read_content(disk).startswith(_rows_at(recovered)):
+        notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged, and are written again")
+    disk.close()
     notes += [f"{name}: {problem}" for name, problem in damaged.items()]
     return run, notes
 
@@ -188,10 +166,9 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
             "oracle.max_calls=..., or max_tokens, or max_usd."
         )
     # Whole: no file of a run with all its ticks is such that a resume could write it again.
-    rows, whole_rounds = plan.rows, recorded.ticks // config.simulation.ticks_per_round
     is_whole = (
-        not (recovered.skipped or rows.has_more or (rows.last < whole_rounds and not manifest.forks))
-        and not (plan.before.checkpoints and at != recorded.ticks)
+        not (plan.before.checkpoints and at != recorded.ticks)
+        and read_content(RealDisk(path)) == _rows_at(recovered)
         and _damaged(plan.directory, plan.before)
         .keys()
         .isdisjoint({CONFIG, MANIFEST, SUMMARY, *plan.before.checkpoints})
@@ -206,6 +183,11 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
         checkpoint=recovered.checkpoint,
         is_whole=is_whole,
     )
+
+
+def _rows_at(recovered: Recovered) -> bytes:
+    """Return the rows of the rounds up to the checkpoint from which a run continues."""
+    return b"" if recovered.checkpoint is None else content_of(recovered.checkpoint.state.rounds)
 
 
 def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:

@@ -15,9 +15,8 @@ import errno
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from hashlib import sha256
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import msgspec
@@ -35,9 +34,6 @@ from actors.store.recorded_ticks import RecordedTicks
 from actors.store.rounds import ROUNDS
 from prism.agents import Question
 from prism.sharing.archetype import Judged
-
-if TYPE_CHECKING:
-    from hashlib import _Hash as Hash  # the type has no public name
 
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
@@ -136,14 +132,12 @@ class RunStore(RecordedBefore):
         """True if all of the next batch must be on the medium before it counts as written."""
         self._answers_unsynced = keeps_answers
         """True if the log may hold data that is not on the medium, such as the last writes of an earlier process."""
-        self._rows_unsynced = self._rows_named = False
-        """True if rows may not be on the medium; True if the name of their file is."""
+        self._rows_unsynced = False
+        """True if rows may not be on the medium."""
         self._commit_s = 0.0
         """The seconds that the latest write of frames took."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
         self._log_lengths = LogLengths(recorded.tick, recorded.answers_from)
-        self._rows: Hash | None = None
-        """The hash of all that is in the file of rounds; None without one."""
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
         self._error: OSError | None = None
@@ -207,9 +201,6 @@ class RunStore(RecordedBefore):
         if self._rows_unsynced:
             self._rows_unsynced = False
             self.disk.sync(ROUNDS)
-            if not self._rows_named:
-                self.disk.sync_directory()  # else a power cut might keep a checkpoint's name and lose theirs
-                self._rows_named = True
 
     def _finish(self) -> None:
         """Wait until everything is on the medium, and seal full segments that an earlier process has left. Blocks."""
@@ -274,15 +265,8 @@ class RunStore(RecordedBefore):
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
-    def continue_rows(self, content: bytes) -> None:
-        """Note the present content of the file of rounds. Called before the first `append_row`."""
-        self._rows = sha256(content)
-
     def append_row(self, text: str) -> None:
-        row = text.encode() + b"\n"
-        self._rows = self._rows or sha256()
-        self._rows.update(row)
-        self._batch.rows.append(row)
+        self._batch.rows.append(text.encode() + b"\n")
         self._changed.set()
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
@@ -294,7 +278,6 @@ class RunStore(RecordedBefore):
             link=link,
             answers_bytes=self._log_lengths.length_at(oldest_asked) if used_up else self._recorded.answers_from,
             answers_end=self._answers_bytes,
-            lines={} if self._rows is None else {ROUNDS: self._rows.digest()},
         )
 
     async def close(self) -> None:

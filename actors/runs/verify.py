@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of
+from actors.core.state import RoundsTable
 from actors.factory.domains import code_of
 from actors.factory.input_files import kept_inputs, kept_sha256
 from actors.factory.own_code import sources_below, sources_sha256
@@ -22,7 +24,6 @@ from actors.runs.code import manifest_of
 from actors.runs.compatibility import changed_code, unaccepted
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.replay import replay
-from actors.runs.rounds_csv import round_of, row_line
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
 from actors.store.disk import RealDisk
@@ -41,7 +42,7 @@ from actors.store.manifest import (
     read_summary,
 )
 from actors.store.oracle_log import ANSWERS
-from actors.store.rounds import ROUNDS, Rows
+from actors.store.rounds import ROUNDS, Rows, rows_of
 from actors.store.run import Recorded, read_resolved
 from prism.errors import ConfigError, PrismError
 from prism.wording import counted
@@ -63,8 +64,8 @@ def verify_run(directory: RunDirectory) -> Verification:
         if not (directory.path / MANIFEST).exists():
             problem = "is missing"
     expected, ticks = str(summary.get("digest")) if summary else None, summary.get("ticks")
-    forks = None if manifest is None else tuple(fork.tick for fork in manifest.forks)
-    checked = verify_files(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
+    summarised = ticks if isinstance(ticks, int) else None
+    checked = verify_files(RealDisk(directory.path), expected, summarised, has_rounds=manifest is not None)
     findings = list(checked.findings)
     if manifest is None:
         findings.append(Finding(MANIFEST, False, problem))
@@ -192,28 +193,18 @@ NOT_COMPARED = frozenset(
 """The fields of a summary that a replay cannot give. The seal of the file covers them."""
 
 
-class RowsComparison:
-    """The rows of a run, compared with those of a replay while it runs."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._header = rows.header.decode("ascii", errors="replace").rstrip("\n")
-        self.problem = ""
-        """The first difference, in words; empty if there is none."""
-
-    def after_round(self, simulation: Simulation) -> None:
-        """Compare the row of the round that has just ended, if a round has ended and the file has its row."""
-        row, rows = row_line(simulation, self._header), self._rows
-        number = int(row.split(",", 1)[0])
-        if self.problem or not rows.first <= number <= rows.last:
-            return  # missing rows are found without a replay
-        if not round_of(simulation).keys() <= {*self._header.split(",")}:
-            self.problem = "does not have the columns of the run"
-        elif rows.rows[number - rows.first] != f"{row}\n".encode():
-            written = rows.rows[number - rows.first].decode(errors="replace").rstrip("\n")
-            cells = zip(self._header.split(","), written.split(","), row.split(","), strict=True)
+def rows_problem(rows: Rows, rounds: RoundsTable) -> str:
+    """Return the first difference between the rows of a run and those of its replay, in words; empty without one."""
+    header = rows.header.decode("ascii", errors="replace").rstrip("\n")
+    if rows.rows and header != ",".join(rounds):
+        return "does not have the columns of the run"
+    for number, (line, row) in enumerate(zip(rows.rows, islice(rows_of(rounds), 1, None), strict=False), 1):
+        if line != f"{row}\n".encode():
+            written = line.decode(errors="replace").rstrip("\n")
+            cells = zip(rounds, written.split(","), row.split(","), strict=True)
             name, is_, should = next(each for each in cells if each[1] != each[2])
-            self.problem = f"round {number}: {name} is {is_}, and a replay gives {should}"
+            return f"round {number}: {name} is {is_}, and a replay gives {should}"
+    return ""
 
 
 async def recompute(
@@ -236,12 +227,12 @@ async def recompute(
             return Recorded(directory.path).rows
         return Rows()
 
-    rows = RowsComparison(await to_thread.run_sync(read_rows))
+    rows = await to_thread.run_sync(read_rows)
     try:
-        simulation = await replay(directory, checked.ticks, on_begin, rows.after_round)
+        simulation = await replay(directory, checked.ticks, on_begin)
     except PrismError as error:
         return await to_thread.run_sync(_failed, directory, checked, error)
-    problems = {ROUNDS: rows.problem}
+    problems = {ROUNDS: rows_problem(rows, simulation.rounds)}
     written = await to_thread.run_sync(read_summary, directory.path)
     if written.get("ticks") == simulation.engine.tick:  # else the summary is from an earlier end of the run
         replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())

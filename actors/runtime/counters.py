@@ -9,10 +9,32 @@ from typing import Any
 from actors.core.state import CountersState
 from prism.agents import MOVED, Source
 from prism.agents.waves import Kind
+from prism.domain import Domain
 from prism.statechart import Statechart
 
 _MOVING = tuple(each.value for each in (Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT))
 _UNMOVING = tuple(each.value for each in (Source.NO_ROW, Source.CRASH, Source.QUARANTINE))
+
+
+def round_of(counters: Counters, domain: Domain, ticks: int, ticks_per_round: int) -> dict[str, int | float]:
+    """Return the numbers of a round that has just ended. Every count in it is a total from the start of the run.
+
+    The columns are the same for every row: activations, transitions, questions, transitions by what decided them, and
+    the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
+    """
+    return {
+        "round": ticks // ticks_per_round,
+        "tick": ticks,
+        "activations": counters.activations,
+        "transitions": counters.transitions,
+        "questions": counters.questions,
+        **counters.decisions_by_source(),
+        **{
+            name: int(value) if isinstance(value, int) else float(value)
+            for name, value in domain.world.totals().items()
+            if isinstance(value, int | float)
+        },
+    }
 
 
 class Counters:

@@ -23,11 +23,11 @@ from actors.core.messages import Codec, Decided
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP, Phase
 from actors.core.ports import Observer, Record
 from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, RunSnapshot, Tokens, state_pairs
-from actors.core.state import RunState
+from actors.core.state import RoundsTable, RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.sharing import Sharing
 from actors.runtime.activation import activation_of
-from actors.runtime.counters import Counters
+from actors.runtime.counters import Counters, round_of
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
@@ -148,6 +148,9 @@ class Simulation:
         """The counts of the chart, which an earlier run of this process may have used."""
         self._guards_logged: set[str] = set()
         self._guards_before: dict[str, int] = {}
+        self._rounds: RoundsTable = {}
+        self._has_columns = False
+        """True once the rounds have all columns of this run."""
         self._observer.run_built(self)
 
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
@@ -183,6 +186,7 @@ class Simulation:
         self.supervisor.restore(state.supervisor)
         self.oracle.restore(state.oracle)
         self._guards_before = dict(state.guards)
+        self._rounds = {name: [*values] for name, values in state.rounds.items()}
 
     def state(self) -> RunState:
         """Return the state of the actors, between two ticks."""
@@ -192,7 +196,26 @@ class Simulation:
             supervisor=self.supervisor.state(),
             oracle=self.oracle.state(self.engine.open_questions.is_open),
             guards=self.guard_errors(),
+            rounds={name: [*values] for name, values in self.rounds.items()},
         )
+
+    @property
+    def rounds(self) -> RoundsTable:
+        """The numbers of the rounds that have ended. A column that a fork has added is 0 before."""
+        if not self._has_columns:
+            self._with_columns(self.round_now())
+            self._has_columns = True
+        return self._rounds
+
+    def round_now(self) -> dict[str, int | float]:
+        """Return the numbers of the round that has just ended."""
+        return round_of(self.counters, self.domain, self.engine.tick, self.config.simulation.ticks_per_round)
+
+    def _with_columns(self, names: Iterable[str]) -> RoundsTable:
+        ended = len(self._rounds.get("round", ()))
+        for name in names:
+            self._rounds.setdefault(name, [0] * ended)
+        return self._rounds
 
     async def checkpoint(self) -> tuple[RunState, Bundles]:
         """Return everything that `restore` needs, between two ticks."""
@@ -298,6 +321,10 @@ class Simulation:
                 if row not in self._guards_logged and seen.count > self._guards_at_start[row]:
                     self._guards_logged.add(row)
                     log.warning("guard_raised", row=row, error=seen.first, tick=tick)
+            if tick % self.config.simulation.ticks_per_round == 0:
+                now = self.round_now()
+                for name, values in self._with_columns(now).items():
+                    values.append(now.get(name, 0))
             if on_tick is not None:
                 on_tick(tick)
 

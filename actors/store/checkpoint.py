@@ -21,7 +21,7 @@ from prism.bundles import Bundler, Bundles, packed, unpacked_or_number
 from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
-FORMAT = 6
+FORMAT = 7
 KEPT: Final = 2
 """The latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before."""
 
@@ -36,7 +36,6 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
         journal_bytes: the journal's length after them; `link`: its last link.
         answers_bytes: the offset in the oracle's log from which it may hold answers that have not taken effect yet.
         answers_end: the log's length; all of it is on the medium before the checkpoint is.
-        lines: `{file of lines: SHA-256 of its content}`.
     """
 
     tick: int
@@ -44,7 +43,6 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     link: bytes
     answers_bytes: int
     answers_end: int
-    lines: dict[str, bytes]
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,14 +105,14 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
 
-def read_position(disk: Disk, name: str) -> Position:
-    """Read a whole checkpoint, and return its position alone: many of them would not fit into memory.
+def read_head(disk: Disk, name: str) -> Head:
+    """Read a whole checkpoint, and return its head alone: the columns of many would not fit into memory.
 
     Raises:
         DamagedError: its content is not what was written.
         JournalError: it has another format.
     """
-    return _read(disk, name, lambda *_: None).position
+    return _read(disk, name, lambda *_: None)
 
 
 def _read(disk: Disk, name: str, take: Callable[[bytes, list[Column]], object]) -> Head:

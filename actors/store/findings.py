@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN, digest_of
-from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
+from actors.store.checkpoint import Head, checkpoint_names, read_head
 from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
 from actors.store.manifest import NOT_AS_WRITTEN, SUMMARY
 from actors.store.oracle_log import ANSWERS, scan_answers
-from actors.store.rounds import ROUNDS, rows_in, starts_of
+from actors.store.rounds import ROUNDS, content_of, rows_in
 from actors.store.segments import segment_names
 
 
@@ -68,7 +68,7 @@ class _Journal(NamedTuple):
 
 
 def verify_files(
-    disk: Disk, expected: str | None = None, expected_ticks: int | None = None, forks: tuple[int, ...] | None = None
+    disk: Disk, expected: str | None = None, expected_ticks: int | None = None, *, has_rounds: bool = True
 ) -> Verification:
     """Check the files that a run writes tick by tick, and change none.
 
@@ -76,14 +76,14 @@ def verify_files(
         expected: the digest in the summary, if there is one.
         expected_ticks: the ticks in the summary; if the journal has more, the summary is from an earlier end of the
             run.
-        forks: the ticks after which the run branched off others; None does not check the rows of its rounds.
+        has_rounds: False does not check the rows of its rounds.
     """
     findings: list[Finding] = []
     # Another process may be running it. The file written last is read first, so that everything it depends on is there.
     names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
     rounds: bytes | None = None
     with _reported(ROUNDS, findings) as rounds_read:
-        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if forks is not None and ROUNDS in disk.names() else None
+        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if has_rounds and ROUNDS in disk.names() else None
     with _reported(JOURNAL, findings):
         journal = _journal(disk, findings)
     if expected is not None and expected_ticks is not None and expected_ticks < journal.ticks:
@@ -103,9 +103,9 @@ def verify_files(
     latest = _checkpoints(disk, names, journal, findings)
     simulation = None if journal.header is None else journal.header.config.get("simulation")
     per_round = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
-    if forks is not None and rounds_read and isinstance(per_round, int) and per_round > 0:
-        synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.tick
-        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, starts_of(forks, per_round), latest))
+    if has_rounds and rounds_read and isinstance(per_round, int) and per_round > 0:
+        synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.position.tick
+        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, latest))
     return Verification(findings, journal.ticks, journal.digest, journal.header)
 
 
@@ -139,13 +139,13 @@ def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
     return _Journal(header, scan.ticks, digest, scan.links, damage is None)
 
 
-def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> Position | None:
-    """Check the checkpoints; return the position of the latest that can be used, None without one."""
-    latest: Position | None = None
+def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> Head | None:
+    """Check the checkpoints; return the head of the latest that can be used, None without one."""
+    latest: Head | None = None
     end = max(journal.links, default=0)
     for name in names:
         try:
-            checkpoint = read_checkpoint(disk, name)
+            checkpoint = read_head(disk, name)
         except FileNotFoundError:
             continue  # a process that runs it has just replaced the checkpoint
         except OSError as error:
@@ -157,7 +157,7 @@ def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list
         at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
         if journal.links.get(at.journal_bytes) == at.link:
             findings.append(Finding(name, True, tick))
-            latest = at if latest is None or at.tick > latest.tick else latest
+            latest = checkpoint if latest is None or at.tick > latest.position.tick else latest
         elif not journal.is_whole and at.journal_bytes > end:
             detail = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
             findings.append(Finding(name, True, detail))
@@ -168,32 +168,29 @@ def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list
 
 
 def _rounds(
-    content: bytes | None,
-    journal: _Journal,
-    ticks_per_round: int,
-    synced: int,
-    starts: frozenset[int],
-    latest: Position | None,
+    content: bytes | None, journal: _Journal, ticks_per_round: int, synced: int, latest: Head | None
 ) -> Iterator[Finding]:
     """Check that there is a row for each round, and no other.
 
     Args:
         synced: the round up to which there must be rows. A resume writes later ones again.
-        latest: the position of the latest checkpoint, which has the hash of the rows up to it.
+        latest: the head of the latest checkpoint, which has the rows up to it.
     """
     rows, rounds = rows_in(content or b"", ticks_per_round), journal.ticks // ticks_per_round
-    problem = rows.problem(synced, starts)
+    last, problem = len(rows.rows), ""
     if rows.has_more:
         problem = "it does not begin with the names of its columns"
         if rows.header:
-            place = f"round {rows.last}" if rows.last else "its header"
+            place = f"round {last}" if last else "its header"
             problem = f"what follows {place} is not the row of the next round"
-    elif journal.is_whole and rows.last > rounds:
-        problem = f"has a row of round {rows.last}, and the journal {rounds} whole rounds"
-    elif not problem and latest is not None and not rows.is_as_written(latest, ticks_per_round):
+    elif journal.is_whole and last > rounds:
+        problem = f"has a row of round {last}, and the journal {rounds} whole rounds"
+    elif last < synced:
+        problem = f"has no row of round {last + 1}"
+    elif latest is not None and not (content or b"").startswith(content_of(latest.state.rounds)):
         problem = NOT_AS_WRITTEN
     if problem:
         yield Finding(ROUNDS, False, "is missing" if content is None else problem)
-    elif rows.last:
-        rest = f" of {rounds:,}; `prism resume` writes the others again" if rows.last < rounds else ""
-        yield Finding(ROUNDS, True, f"rounds {rows.first:,} to {rows.last:,}{rest}")
+    elif last:
+        rest = f" of {rounds:,}; `prism resume` writes the others again" if last < rounds else ""
+        yield Finding(ROUNDS, True, f"rounds 1 to {last:,}{rest}")

@@ -7,7 +7,6 @@ before it were synced, so no crash explains damage before the latest checkpoint,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -15,11 +14,10 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, digest_of
 from actors.store.checkpoint import (
     Checkpoint,
-    Position,
     checkpoint_name,
     checkpoint_names,
     read_checkpoint,
-    read_position,
+    read_head,
 )
 from actors.store.disk import Disk
 from actors.store.framed_files import reading
@@ -47,7 +45,6 @@ class Recovered(NamedTuple):
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from; None to start from tick 0.
         notes: the damage and its repairs, a sentence each.
-        skipped: True if a good checkpoint was left out because `accepts` refused it.
     """
 
     header: Header
@@ -55,7 +52,6 @@ class Recovered(NamedTuple):
     digest: str
     checkpoint: Checkpoint | None
     notes: list[str]
-    skipped: bool = False
 
 
 def recover(
@@ -63,7 +59,6 @@ def recover(
     *,
     repair: bool = True,
     before: int | None = None,
-    accepts: Callable[[Position], bool] = lambda _: True,
     cut_damage: bool = False,
 ) -> Recovered:
     """Find the tick from which to resume, and cut off a tail that a crash has torn.
@@ -71,7 +66,6 @@ def recover(
     Args:
         repair: False changes nothing on disk.
         before: choose no checkpoint of a later tick than this: 0 runs every tick again.
-        accepts: returns whether a checkpoint of this position may be chosen otherwise.
         cut_damage: also cut off damage that no crash explains.
 
     Raises:
@@ -79,13 +73,13 @@ def recover(
         DamagedError: a file was damaged after it had been written.
     """
     with reading("the run directory"):
-        recovered = _recover(disk, lambda at: (before is None or at.tick <= before) and accepts(at), repair, cut_damage)
+        recovered = _recover(disk, before, repair, cut_damage)
         if repair:
             disk.sync_directory()  # a killed process may have left names that are not on the medium, even the journal's
         return recovered
 
 
-def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_damage: bool) -> Recovered:
+def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> Recovered:
     # 1. The header says which ticks are sealed. Later segments come from a crash before the header was written.
     header, sealed, _ = read_tail(disk)
     notes: list[str] = []
@@ -96,7 +90,7 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     candidates = []
     for name in checkpoint_names(disk):
         try:
-            candidates.append(read_position(disk, name))
+            candidates.append(read_head(disk, name).position)
         except FileNotFoundError:
             continue  # the process that runs it has just replaced the checkpoint
         except JournalError as error:
@@ -121,16 +115,14 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     def link_of(place: int) -> bytes | None:
         return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
 
-    chosen, skipped = None, False
+    chosen = None
     for position in candidates:
         name = checkpoint_name(position.tick)
         if link_of(position.journal_bytes) != position.link:
             notes.append(f"{name}: refused, the journal does not have what it follows")
             if repair:
                 disk.remove(name)
-        elif not accepts(position):  # it may be wanted at the next resume, so it is not removed
-            skipped = True
-        else:
+        elif before is None or position.tick <= before:
             with suppress(FileNotFoundError):  # the process that runs it has just removed the checkpoint
                 chosen = read_checkpoint(disk, name)
                 break
@@ -153,7 +145,7 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
         answers_end=answers.end,
         effort=answers.effort,
     )
-    return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
+    return Recovered(header, recorded, digest_of(scan.link), chosen, notes)
 
 
 def _repair_answers(

@@ -12,14 +12,15 @@ from typing import Any
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, digest_of
+from actors.core.state import RoundsTable
 from actors.factory.domains import show_of
 from actors.factory.input_files import kept_inputs, missing_inputs, note_places
-from actors.store.checkpoint import Position, checkpoint_names, read_position
+from actors.store.checkpoint import Position, checkpoint_names, read_head
 from actors.store.disk import Disk, RealDisk
 from actors.store.journal import JOURNAL, Header, journal_size, read_header
 from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.record import Block, Record, Wanted
-from actors.store.rounds import RoundsTable, Rows, columns_of, read_rows
+from actors.store.rounds import Rows, columns_of, read_content, rows_in
 from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_placed_config
@@ -88,7 +89,7 @@ def positions_in(disk: Disk) -> Iterator[Position]:
     """Yield the positions of the checkpoints that can be read, latest first."""
     for name in checkpoint_names(disk):
         try:
-            yield read_position(disk, name)
+            yield read_head(disk, name).position
         except (OSError, JournalError):  # a process that works on the run may have just removed it
             continue
 
@@ -147,7 +148,7 @@ class Recorded:
 
     @property
     def rows(self) -> Rows:
-        return read_rows(self.disk, self.config.simulation.ticks_per_round)
+        return rows_in(read_content(self.disk), self.config.simulation.ticks_per_round)
 
     @cached_property
     def rounds(self) -> RoundsTable:

@@ -18,7 +18,6 @@ from actors.runs.code import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
 from actors.runs.replay import AbsentOracle, Replay
-from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from actors.store.journal import JOURNAL, create_journal, header_of
 from actors.store.oracle_log import create_answers
@@ -125,8 +124,6 @@ class Scene:
         if JOURNAL not in disk.visible_names():
             self._create(disk, directory, domain)
         recovered = recover(disk)
-        with directory.writing():
-            rows = cut_series(disk, recovered.recorded.tick, self.config.simulation.ticks_per_round)
         run = Run(
             directory=directory,
             config=config,
@@ -138,9 +135,7 @@ class Scene:
         )
 
         async def go_on() -> None:
-            await run_recorded(
-                run, oracle, disk, undisturbed, rows=rows, observer=observer, execute=with_delays(process)
-            )
+            await run_recorded(run, oracle, disk, undisturbed, observer=observer, execute=with_delays(process))
 
         try:
             run_to_the_end(go_on, process)

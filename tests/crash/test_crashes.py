@@ -126,7 +126,7 @@ def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_l
     assert disk.visible(JOURNAL)
     assert not disk.surviving(Cut.LOST, 0).visible(JOURNAL)
     disk = disk.surviving(Cut.KILLED, 0)
-    disk.crash = Crash(at=12, share=0.0)  # before its first checkpoint, which would sync the names
+    disk.crash = Crash(at=16, share=0.0)  # before its first checkpoint, which would sync the names
     with pytest.raises(CrashedError):
         EMBEDDED.run(disk)
     assert len(records(disk.surviving(Cut.LOST, 0).visible(JOURNAL))) > 3

@@ -153,7 +153,7 @@ class CrashTrial:
         for name, content in ((JOURNAL, journal), (ANSWERS, log)):
             whole = MAGIC_BYTES + sum(map(len, records(content)))
             self._expect(whole == len(content), f"every byte of {name} belongs to a whole frame")
-        bad = [finding for finding in verify_files(self.disk, forks=()).findings if not finding.is_good]
+        bad = [finding for finding in verify_files(self.disk).findings if not finding.is_good]
         self._expect(not bad, f"`prism verify` finds no fault, but {bad}")
         self._expect(self._given.issuperset(records(log)), "the oracle's log holds nothing but what was answered")
         if self.scene.is_real_time:

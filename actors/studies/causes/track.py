@@ -11,15 +11,14 @@ import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
+from actors.core.state import RoundsTable
 from actors.explain.futures import Futures, Track
 from actors.explain.retrace import OpenRun
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
-from actors.runs.rounds_csv import round_of
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
 from actors.store.posts import NO_POSTS, posts_until
 from actors.store.record import Record
-from actors.store.rounds import RoundsTable
 from actors.studies.experiments.run_measures import known_measures
 from prism.events import MADE
 from prism.rows import Tick, read_rows
@@ -69,7 +68,7 @@ class MeasureTrack(Track):
 
     def add_round(self, simulation: Simulation) -> None:
         if self._has_rounds:
-            for name, value in round_of(simulation).items():
+            for name, value in simulation.round_now().items():
                 self.rounds.setdefault(name, []).append(value)
 
     def add_tick(self, tick: int, frame: bytes) -> None:

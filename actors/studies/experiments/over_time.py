@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from actors.core.errors import JournalError
+from actors.core.state import RoundsTable
 from actors.results.beside import LEVELS
 from actors.store.manifest import read_summary
-from actors.store.rounds import RoundsTable, read_rounds
+from actors.store.rounds import read_rounds
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
 from prism.columns import Floats

@@ -37,8 +37,8 @@ from actors.results.measures import (
 )
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
-from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
+from actors.runtime.counters import Counters, round_of
 from actors.store.rounds import ROUNDS
 from prism.config import Config, PopulationConfig
 from prism.config.attributes import measure_name, unknown_measure
@@ -123,7 +123,7 @@ class KnownMeasures:
         domain = build_domain(built).domain
         totals = domain.world.totals()
         measures = config.population.measures
-        self._columns = (*columns_of_rounds(domain), *measures)
+        self._columns = (*round_of(Counters(domain.chart, domain.size), domain, 0, 1), *measures)
         self._attributes = config.population.attributes
         world = _entries(totals, "")
         if is_own(config):  # an entry that is no number now may change by the end of a run

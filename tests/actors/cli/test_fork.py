@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -129,29 +128,15 @@ def test_a_fork_whose_checkpoints_are_gone_says_how_to_branch_off_again(
     assert prism("replay", "f", "-q").code == 0, "what there is can still be read"
 
 
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda _: [], "has no row"),
-        (lambda rows: [*rows[:2], *rows[3:]], "has no row of round 2"),
-        (lambda rows: [rows[0], *rows[2:]], "begins with round 2"),
-        (lambda rows: [*rows[:2], "torn"], "has no row of round 2"),
-    ],
-)
-def test_a_fork_of_a_run_that_lacks_rows_says_so_and_has_all_of_its_own(
-    damage: Callable[[list[str]], list[str]], told: str, parent: Path, prism: Prism, tmp_path: Path
+def test_a_fork_has_the_rows_of_its_past_whatever_became_of_its_parents_file(
+    parent: Path, prism: Prism, tmp_path: Path
 ) -> None:
     whole = (parent / "rounds.csv").read_text().splitlines(keepends=True)
-    (parent / "rounds.csv").write_text("".join(damage(whole)))
-    ended = prism("fork", "parent", "--at", "50", "-q", "--out", "child")
-    assert (ended.code, ended.out) == (0, f"{digest(parent)}\n")
-    assert f"prism: parent/rounds.csv: {told}; the fork's rows begin after tick 50\n" in ended.err
-    assert (tmp_path / "child" / "rounds.csv").read_text() == whole[0] + whole[3]
+    (parent / "rounds.csv").unlink()
+    assert prism("fork", "parent", "--at", "50", "--prepare", "--out", "child").code == 0
+    assert (tmp_path / "child" / "rounds.csv").read_text() == "".join(whole[:3])
     assert prism("resume", "child", "-q", "--ticks", "100").code == 0
-    assert (tmp_path / "child" / "rounds.csv").read_text().startswith(whole[0] + whole[3] + "4,96,")
-    assert prism("fork", "child", "--at", "80", "-q", "--out", "grandchild").err == ""
-    assert prism("verify", "grandchild").code == 0
+    assert (tmp_path / "child" / "rounds.csv").read_text().startswith("".join(whole) + "4,96,")
 
 
 def another_chart(directory: Path, old: str, new: str) -> None:

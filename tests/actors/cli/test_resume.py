@@ -159,7 +159,7 @@ def test_rows_that_are_missing_are_written_anew(damage: str, begun: Path, prism:
         rounds.write_bytes(content)
     ended = prism("resume", "begun", "-q", "--ticks", "72")
     assert ended.err == (
-        "prism: rounds.csv: rows up to the latest checkpoint are missing or damaged; begun again at tick 0\n"
+        "prism: rounds.csv: rows up to the latest checkpoint are missing or damaged, and are written again\n"
     )
     assert rounds.read_bytes() == (tmp_path / "whole" / "rounds.csv").read_bytes()
     assert same(begun, tmp_path / "whole")

@@ -133,13 +133,13 @@ def test_every_flipped_byte_of_every_file_is_found() -> None:
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> None:
     undisturbed = whole()
     undisturbed.operations.clear()
-    files = {finding.file for finding in verify_files(undisturbed, forks=()).findings}
+    files = {finding.file for finding in verify_files(undisturbed).findings}
     unreadable = set()
     for number, (operation, name) in enumerate(undisturbed.operations, 1):
         if operation != "names":
             disk = whole()
             disk.fault = DiskFault(at=len(disk.operations) + number)
-            found = verify_files(disk, forks=())
+            found = verify_files(disk)
             told = [finding.detail for finding in found.findings if finding.file == name]
             assert "Input/output error" in told[-1]
             assert {finding.file for finding in found.findings} >= files
@@ -184,5 +184,5 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
         return scan_answers(*arguments)
 
     monkeypatch.setattr("actors.store.findings.scan_answers", meanwhile)
-    assert verify_files(disk, forks=()).is_good
-    assert bad(verify_files(disk, forks=())) == [ROUNDS]
+    assert verify_files(disk).is_good
+    assert bad(verify_files(disk)) == [ROUNDS]
