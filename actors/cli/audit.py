@@ -149,5 +149,3 @@ def _claim_rows(claim: Claim) -> Iterator[tuple[str, ...]]:
     for each in claim.carried:
         ends = "" if each.change.low is None else f" ({each.change.low:.3g} to {each.change.high:.3g})"
         yield "", each.way, number(each.effect.value), f"{number(each.change.value)}{ends}", each.verdict
-    for name, effect in claim.without.items():
-        yield "", f"without the model: {name}", number(effect), number(effect - claim.effect), ""

@@ -68,5 +68,3 @@ def _claims(found: Audit) -> Iterator[tuple[str, ...]]:
             numbers = (each.change.value, each.change.low, each.change.high)
             change = ("-" if number is None else f"{round(number, 9) + 0.0:.3g}" for number in numbers)
             yield "", each.way, f"{each.effect.value:.4g}", *change, each.verdict
-        for name, effect in claim.without.items():
-            yield "", f"without the model: {name}", f"{effect:.4g}", f"{effect - claim.effect:.3g}", "", "", ""

@@ -42,7 +42,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     margin: float | None = None  # of an equivalence
     is_supported: bool = True  # whether the study itself decides it
     carried: tuple[Carried, ...] = ()
-    without: dict[str, float] = {}  # `{a decider without a model: the effect with it}`
 
     verdict: Verdict = "cannot tell"
     # the way of asking that decides the verdict; empty if none was carried, or the claim survives all

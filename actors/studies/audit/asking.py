@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
@@ -39,6 +40,10 @@ TEMPERATURE: Final = "llm.temperature"
 MODEL: Final[Any] = SimpleNamespace(oracle=lambda model: model)
 """A stand-in for a domain: its oracle is the model itself."""
 Change = Callable[[ChoicePrompt], ChoicePrompt]
+Questions = Iterable[tuple[int, Any, Question[Any]]]
+"""Numbers of questions with the agents that ask them."""
+Note = Callable[[int, Answer], None]
+"""Gets the number of a question, and its answer."""
 
 
 class Way(NamedTuple):
@@ -217,30 +222,24 @@ class Asker:
         missing, oracle, drawn = Counter[str](), "", set[int]()
         for cell in dict.fromkeys(each.cell for each in asked.values()):
             own = {row: each for row, each in asked.items() if each.cell == cell}
+
+            def note(row: int, answer: Answer) -> None:
+                if answer.judgement is None:
+                    missing[answer.reason or "no probabilities"] += 1
+                    return
+                line = np.zeros(len(options))
+                shown = asked[row].question.options
+                for option, share in zip(shown, answer.judgement.probabilities, strict=True):
+                    line[options.index(option)] = share
+                found[row] = line
+                if answer.judgement.samples:
+                    drawn.add(row)
+
+            questions = [(row, each.agent, each.question) for row, each in own.items()]
             config = self.config(cell, way.name, way.overrides)
-            with ungrouped():
-                async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
-                    model: Any = opened.oracle
-                    asker = Otherwise(build_domain(config).domain.oracle(model), way.change)
-                    oracle = opened.description
-                    single = SingleCalls(asker, config.oracle, config.llm.prices, tasks, samples=1)
-                    for row, asking in own.items():
-                        question = asking.question
-
-                        def note(answer: Answer, row: int = row, question: Question[Any] = question) -> None:
-                            if answer.judgement is None:
-                                missing[answer.reason or "no probabilities"] += 1
-                                return
-                            line = np.zeros(len(options))
-                            for option, share in zip(question.options, answer.judgement.probabilities, strict=True):
-                                line[options.index(option)] = share
-                            found[row] = line
-                            if answer.judgement.samples:
-                                drawn.add(row)
-
-                        await single.ask(asking.agent, question, note)
-                        await anyio.lowlevel.checkpoint()
-            self.calls += sum(asker.statistics().calls.values())
+            asker, oracle = await self.put(
+                config, lambda _, inner: Otherwise(inner, way.change), questions, note, samples=1
+            )
             for row, asking in own.items():
                 if (order := asker.orders.get(name_of_question(asking.question))) is not None:
                     orders[row] = order
@@ -248,3 +247,25 @@ class Asker:
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))
         share = len(drawn) / max(1, len(kept))
         return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, share)
+
+    async def put(
+        self, config: Config, made: Callable[[Any, Any], Any], questions: Questions, note: Note, samples: int = 0
+    ) -> tuple[Any, str]:
+        """Put questions through an oracle, and return it, and its model in words.
+
+        Args:
+            made: makes the oracle, of the model and of the domain's oracle on it.
+
+        Raises:
+            OracleUnavailableError: the model cannot be asked, or stayed away.
+        """
+        with ungrouped():
+            async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
+                model: Any = opened.oracle
+                asker = made(model, build_domain(config).domain.oracle(model))
+                single = SingleCalls(asker, config.oracle, config.llm.prices, tasks, samples)
+                for number, agent, question in questions:
+                    await single.ask(agent, question, partial(note, number))
+                    await anyio.lowlevel.checkpoint()
+        self.calls += sum(asker.statistics().calls.values())
+        return asker, opened.description

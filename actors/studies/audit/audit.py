@@ -7,21 +7,18 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import anyio
-import anyio.to_thread
 import numpy as np
 from msgspec.structs import replace
 
-from actors.core.errors import RunDirectoryError, ungrouped
+from actors.core.errors import RunDirectoryError
 from actors.factory.domains import build_domain
 from actors.factory.input_files import read_input, with_prompt
-from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
-from actors.oracle.single_calls import SingleCalls
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
 from actors.studies.audit.asking import AGAIN, EXCHANGED, MODEL, RULED, Answers, Asker, Way, seed_of_way, ways_of
@@ -204,7 +201,7 @@ class Auditing:
         step(f"about {len(study.ruled):,} turns that rules settled")
         ruled = await asker.answers(Way(RULED, "model in place of the rules"), study.ruled)
         step("what is being studied")
-        known, plain, extra = await self._informed(asker)
+        known, plain = await self._informed(asker)
         if (count := len(answers[AGAIN].rows)) < FEWEST:
             reasons = ", ".join(f"{reason} {times:,}" for reason, times in answers[AGAIN].missing.items())
             problem = f"only {count:,} of {len(rows):,} questions got an answer ({reasons})"
@@ -218,7 +215,7 @@ class Auditing:
             for way in self.ways
             if way.name != AGAIN and len(answers[way.name].rows) >= FEWEST
         ]
-        claims, futures = await self._carrying(on_progress).carried(recorded, model, moved, plain, seed)
+        claims, futures = await self._carrying(on_progress).carried(recorded, model, moved, seed)
         found = Audit(
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
@@ -227,7 +224,7 @@ class Auditing:
             cells=study.asked,
             recorded=len(study.askings),
             sampled=len(rows),
-            calls=asker.calls + extra,
+            calls=asker.calls,
             calls_of_study=study.calls,
             fallbacks=study.fallbacks,
             shifts=tuple(shifts),
@@ -262,47 +259,40 @@ class Auditing:
         values = {} if self._experiment is None else self._experiment.values
         return Carrying(self.study, claims, measures, self.replicates(), values, draws, jobs, on_progress)
 
-    async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float], int]:
-        """Ask what is being studied, and the plain question; return the shares by it, and the calls."""
+    async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float]]:
+        """Ask what is being studied, and the plain question, whose answer is shares of the options."""
         study = self.study
         by_cell: dict[int, list[int]] = {}
         for row, each in study.sample.items():
             by_cell.setdefault(each.cell, []).append(row)
         # One of each cell in turn; the first one is also asked the plain question.
         rows = [row for turn in zip_longest(*by_cell.values()) for row in turn if row is not None][:INFORMANTS]
+        askings = [study.sample[row] for row in (rows[0], *rows)]
         said, shares, missing = list[tuple[str, str]](), dict[str, float](), Counter[str]()
-        calls = 0
-        for cell in dict.fromkeys(study.sample[row].cell for row in rows):
+        for cell in dict.fromkeys(each.cell for each in askings):
             config = asker.config(cell, "informed")
-            with ungrouped():
-                async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
-                    model: Any = opened.oracle
-                    oracle: Any = build_domain(config).domain.oracle(model)
-                    informed = InformantOracle(model, config.llm.seed)
-                    single = SingleCalls(informed, config.oracle, config.llm.prices, tasks)
-                    for place, row in enumerate([rows[0], *rows]):
-                        asking = study.askings[row]
-                        if asking.cell != cell:
-                            continue
-                        question, agent = asking.question, asking.agent
-                        states = [type(agent.state)(option) for option in question.options]
-                        prompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)
-                        informant = Informant(prompt=prompt, is_plain=not place)
+            informants: dict[int, Informant] = {}
 
-                        def note(
-                            answer: Answer, informant: Informant = informant, options: Any = question.options
-                        ) -> None:
-                            if answer.reason:
-                                missing[answer.reason] += 1
-                            elif informant.is_plain:
-                                shares.update(zip(options, json.loads(answer.content), strict=True))
-                            else:
-                                said.append((answer.content, informant.told))
+            def note(place: int, answer: Answer, informants: Mapping[int, Informant] = informants) -> None:
+                if answer.reason:
+                    missing[answer.reason] += 1
+                elif place:
+                    said.append((answer.content, informants[place].told))
+                else:
+                    shares.update(zip(askings[0].question.options, json.loads(answer.content), strict=True))
 
-                        asked: Any = informant
-                        put = Question(asked.tick, asked.agent_id, "study", Text.TEXT, (Text.TEXT,), place)
-                        await single.ask(asked, put, note)
-            calls += sum(informed.statistics().calls.values())
+            oracle: Any = build_domain(config).domain.oracle(MODEL)
+            for place, each in enumerate(askings):
+                if each.cell == cell:
+                    question, agent = each.question, each.agent
+                    states = [type(agent.state)(option) for option in question.options]
+                    prompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)
+                    informants[place] = Informant(prompt=prompt, is_plain=not place)
+            questions = [
+                (place, each, Question(each.tick, each.agent_id, "study", Text.TEXT, (Text.TEXT,), place))
+                for place, each in informants.items()
+            ]
+            await asker.put(config, partial(_informing, config.llm.seed), questions, note)
         words = [self._options.about]
         if self._experiment is not None:
             plan = self._experiment.plan.experiment
@@ -310,7 +300,7 @@ class Auditing:
             names = [each.name for each in plan.conditions]
             words += [plan.question, *names, *plan.measures, *plan.measures.values(), *factors]
         found = known_of(said, stems(" ".join(words).replace("_", " ").replace(".", " ")))
-        return replace(found, missing=dict(missing)), shares, calls
+        return replace(found, missing=dict(missing)), shares
 
     def _positions(self, answers: Mapping[str, Answers], seed: int) -> tuple[Position, ...]:
         """Return the effects of places: of the recorded answers, and of those in another order."""
@@ -554,6 +544,10 @@ def _deciders(study: Study, recorded: Recorded, plain: Mapping[str, float]) -> I
                 shares[option] += share / len(table)
         agreement = float(np.mean([line[place] for line, place in zip(table, taken, strict=True)]))
         yield Decider(decider=name, agreement=agreement, shares=shares)
+
+
+def _informing(seed: int, model: Any, _: Any) -> InformantOracle:
+    return InformantOracle(model, seed)
 
 
 class _RealChoice(NamedTuple):

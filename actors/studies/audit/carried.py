@@ -59,23 +59,6 @@ class ModelledChoices(Oracle[Any]):
         return self._embedded.drawn(probabilities, agent, tick, context)
 
 
-class FixedChoices(Oracle[Any]):
-    """An oracle that draws from the same shares whatever is seen; of no shares it takes the first option."""
-
-    waits = False
-
-    def __init__(self, shares: Mapping[str, float], domain: Domain, _: Features) -> None:
-        self._shares, self._embedded = shares, domain.oracle()
-
-    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:  # noqa: ARG002
-        weights = [self._shares.get(str(option), 0.0) for option in options]
-        if not sum(weights):
-            return options[0]
-        return options[
-            self._embedded.drawn([each / sum(weights) for each in weights], agent.agent_id, agent.tick, context)
-        ]
-
-
 class _Tracks(Track):
     """The tracks of several measures of one future, as one."""
 
@@ -89,10 +72,6 @@ class _Tracks(Track):
     def add_round(self, simulation: Simulation) -> None:
         for each in self.each:
             each.add_round(simulation)
-
-
-def embedded(domain: Domain, _: Features) -> Oracle[Any]:
-    return domain.oracle()
 
 
 class Future(NamedTuple):
@@ -170,7 +149,6 @@ class Carrying(NamedTuple):
         recorded: Recorded,
         model: ChoiceModel,
         shifts: Sequence[tuple[str, tuple[Ints, Floats]]],
-        plain: Mapping[str, float],
         seed: int,
     ) -> tuple[list[Claim], int]:
         """Return the claims with the verdict on each, and how many futures were run.
@@ -178,7 +156,6 @@ class Carrying(NamedTuple):
         Args:
             recorded, model: the choices of the study, and the model of them.
             shifts: (what differs from the run, (questions, differences)) of each way of asking.
-            plain: the shares of the options by the plain question; empty without an answer.
             seed: of the resamples.
         """
         if not self.claims or not self.replicates:
@@ -199,10 +176,6 @@ class Carrying(NamedTuple):
             futures += [(place, partial(ModelledChoices, shifted)) for place in everywhere]
             anew = [(place, tilted(own, resample, *shift)) for place, resample, own in resamples]
             futures += [(place, partial(ModelledChoices, each)) for place, each in anew]
-        deciders: dict[str, MakeOracle] = {"embedded": embedded, "first option": partial(FixedChoices, {})}
-        if plain:
-            deciders["plain question"] = partial(FixedChoices, dict(plain))
-        futures += [(place, make) for make in deciders.values() for place in everywhere]
         # 2. Their outcomes.
         values, ran = await self._outcomes(futures)
         found = iter(values)
@@ -230,11 +203,6 @@ class Carrying(NamedTuple):
                 at_seeds = effects_at_seeds(each, own_values, base, at)
                 under = carried(each, what, at_seeds, moved, len(shifts))
                 claims[number] = replace(each, carried=(*each.carried, under))
-        for name in deciders:
-            at = [next(found) for _ in everywhere]
-            for number, each in enumerate(claims):
-                effect = float(np.mean([_effect(each, one) for one in at]))
-                claims[number] = replace(each, without={**each.without, name: effect})
         return claims, ran
 
     async def _outcomes(self, futures: Sequence[tuple[int, MakeOracle]]) -> tuple[list[dict[str, Any]], int]:
