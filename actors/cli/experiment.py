@@ -163,10 +163,9 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
             executor = stack.enter_context(opened(replace(where, gateway=gateway and gateway.place)))
-            standing = executor.progress.standing
 
             def shown() -> Standing:
-                now = standing()
+                now = executor.standing
                 ended, total, since_s = now.done + now.failed, now.total + known, time.monotonic() - begun
                 left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
                 parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
@@ -182,7 +181,7 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
                     measured(cell_path(out, cell), made.experiment.measures, made.own)
                 if live_console() is not None:
                     return
-                now = standing()
+                now = executor.standing
                 if now.note != note:
                     note = now.note
                     say(note)

@@ -1,4 +1,4 @@
-"""The run of cells at a place: those that wait, those that wait again, and the standing of all at one instant."""
+"""The run of cells at a place, and their standing at one instant."""
 
 from __future__ import annotations
 
@@ -27,37 +27,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     failed: int = 0
     running: int = 0
-    losses: Mapping[str, int] = msgspec.field(default_factory=lambda: dict.fromkeys(TIMES_MAX, 0))  # `{reason: times}`
+    losses: Mapping[str, int] = {}  # `{reason: times}`
     note: str = ""  # the latest thing to say, in a line
 
     @property
     def waiting(self) -> int:
         """The cells that are neither ended nor running."""
         return max(0, self.total - self.done - self.failed - self.running)
-
-
-class Progress:
-    """The progress of an experiment. One thread tells it what happens, and others read its standing, a whole value."""
-
-    def __init__(self) -> None:
-        self._standing = Standing()
-
-    def standing(self) -> Standing:
-        return self._standing
-
-    def tell(self, **now: Any) -> None:
-        """Replace fields of the standing, such as `running` or `note`."""
-        self._standing = replace(self._standing, **now)
-
-    def end(self, done: Done) -> None:
-        if done.problem:
-            self.tell(failed=self._standing.failed + 1)
-        else:
-            self.tell(done=self._standing.done + 1)
-
-    def lose(self, reason: str) -> None:
-        """Note a loss for one of the reasons in `TIMES_MAX`."""
-        self.tell(losses={**self._standing.losses, reason: self._standing.losses[reason] + 1})
 
 
 WAIT_S = 1.0  # the longest wait for the end of a cell
@@ -82,7 +58,7 @@ class Executor(ABC):
     """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
 
     def __init__(self) -> None:
-        self.progress = Progress()  # of all calls of `run` together. Another thread may read it.
+        self.standing = Standing()  # of all calls of `run` together; a whole value, so another thread may read it
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +66,10 @@ class Executor(ABC):
     def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
         """Leave the place, and end its workers."""
         self.stop()
+
+    def tell(self, **now: Any) -> None:
+        """Replace fields of the standing, such as `running` or `note`."""
+        self.standing = replace(self.standing, **now)
 
     @abstractmethod
     def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
@@ -105,7 +85,7 @@ class Executor(ABC):
 
     def look(self, running: int) -> None:
         """Note how many cells are running. It is called about once a second."""
-        self.progress.tell(running=running)
+        self.tell(running=running)
 
     @abstractmethod
     def stop(self) -> None:
@@ -115,14 +95,15 @@ class Executor(ABC):
         """Run cells, and return `{key: problem}` of those that failed."""
         problems, times = dict[str, str](), Counter[tuple[str, str]]()
         waiting, again, flying = deque(cells), deque[Cell](), dict[Future[Any], Cell]()
-        self.progress.tell(total=self.progress.standing().total + len(cells))
+        self.tell(total=self.standing.total + len(cells))
 
         def ended(cell: Cell, done: Done) -> None:
             if done.problem:  # it gets the name of the log, if there is one
                 log = f"; see {LOG} there" if (cell_path(out, cell) / LOG).exists() else ""
                 done = done._replace(problem=f"{' '.join(done.problem.split())}{log}")
                 problems[cell.key] = done.problem
-            self.progress.end(done)
+            name = "failed" if done.problem else "done"
+            self.tell(**{name: getattr(self.standing, name) + 1})
             on_done(cell, done)
 
         try:
@@ -140,7 +121,8 @@ class Executor(ABC):
                     try:
                         ended(cell, self.end(cell, begun, out))
                     except LostError as lost:
-                        self.progress.lose(lost.reason)
+                        losses = self.standing.losses
+                        self.tell(losses={**losses, lost.reason: losses.get(lost.reason, 0) + 1})
                         times[cell.key, lost.reason] += 1
                         if times[cell.key, lost.reason] < TIMES_MAX[lost.reason]:
                             again.append(cell)

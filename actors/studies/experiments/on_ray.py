@@ -19,17 +19,14 @@ from actors.core.files import read_regular
 from actors.core.machine import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
-from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
+from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError
 from actors.studies.experiments.cells import Done, cell_path
 from actors.studies.experiments.node import Order, Returned, order_of, put, read_by, run_order
 from actors.studies.experiments.plan import Cell
-from actors.studies.experiments.processes import cell_bytes
 from actors.studies.gateway.place import GatewayPlace
 from prism.errors import PrismError
 
 LOOK_EVERY_S = 5.0
-ROOM_WAIT_S = 600.0
-"""The time that a cluster gets to have room for a cell: one that grows takes minutes to start a node."""
 AHEAD = 2  # the cells that are given to Ray for each processor, so that none waits for the driver
 AHEAD_MIN = 16  # the cells that are given to Ray at least: waiting ones tell a cluster that it is to grow
 CALLS_MAX = 500  # the cells that a process runs before Ray replaces it, so that it cannot grow without end
@@ -46,19 +43,17 @@ class OnRay(Executor):
         self._run_cell = self._ray.remote(num_cpus=1, max_retries=0, max_calls=CALLS_MAX)(_run_cell)
         self._contents: dict[str, Any] = {}  # `{SHA-256 of an input file: its content in the object store}`
         self._tasks: dict[Future[Any], Any] = {}  # those that have not ended
-        self._room = Room(self.progress)
+        self._processors = processors()
         self._looked = 0.0
 
     def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:  # noqa: ARG002  # the interface's
-        return self._jobs or max(AHEAD_MIN, AHEAD * self._room.processors)
+        return self._jobs or max(AHEAD_MIN, AHEAD * self._processors)
 
     def begin(self, cell: Cell, out: Path) -> Future[Returned]:  # noqa: ARG002  # the interface's
         """Give a cell to Ray."""
         contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
         order = order_of(cell, self._gateway)
-        needed = cell_bytes(cell.config)
-        self._room.needed_bytes = max(self._room.needed_bytes, needed)
-        task = self._run_cell.options(memory=needed).remote(order, contents)
+        task = self._run_cell.remote(order, contents)
         begun: Future[Returned] = task.future()
         self._tasks[begun] = task
         return begun
@@ -105,7 +100,7 @@ class OnRay(Executor):
         return self._contents[digest]
 
     def look(self, running: int) -> None:
-        """Look at the cluster every few seconds: its processors, those that work, and its room.
+        """Look at the cluster every few seconds: its processors, and those that work.
 
         Args:
             running: the cells that Ray has now. Ray may also run other work.
@@ -113,35 +108,11 @@ class OnRay(Executor):
         if time.monotonic() < self._looked + LOOK_EVERY_S:
             return
         self._looked = time.monotonic()
-        self._room.check([node["Resources"] for node in self._ray.nodes() if node["Alive"]])
-        idle = self._ray.available_resources().get("CPU", 0.0)
-        self.progress.tell(running=min(running, round(self._room.processors - idle)))
-
-
-class Room:
-    """The room of a cluster for a cell."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.processors = processors()
-        self.needed_bytes = 0
-        self._progress = progress
-        self._roomless_since: float | None = None
-
-    def check(self, nodes: Sequence[Mapping[str, float]]) -> None:
-        """Tell if no node has room for a cell; give up if none has any for a long time."""
-        self.processors = round(sum(each.get("CPU", 0.0) for each in nodes))
-        if any(each.get("CPU", 0.0) >= 1 and each.get("memory", 0.0) >= self.needed_bytes for each in nodes):
-            self._roomless_since = None
-            return
-        largest = max((each.get("memory", 0.0) for each in nodes if each.get("CPU", 0.0) >= 1), default=0.0)
-        problem = (
-            f"no node of the cluster has room for a cell: it needs 1 processor and {self.needed_bytes / 1e6:,.0f} MB; "
-            f"{len(nodes):,} nodes, {largest / 1e6:,.0f} MB at most beside a processor"
+        total, idle = (
+            each.get("CPU", 0.0) for each in (self._ray.cluster_resources(), self._ray.available_resources())
         )
-        self._progress.tell(note=problem)
-        self._roomless_since = self._roomless_since or time.monotonic()
-        if time.monotonic() - self._roomless_since >= ROOM_WAIT_S:
-            raise PlaceError(problem)
+        self._processors = round(total)
+        self.tell(running=min(running, round(total - idle)))
 
 
 def _run_cell(order: Order, contents: Mapping[str, Any]) -> Returned:

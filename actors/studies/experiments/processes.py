@@ -27,26 +27,23 @@ from actors.studies.experiments.batch import KILLED, Executor, LostError
 from actors.studies.experiments.cells import Done, Task, cell_path, is_done, work
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.gateway.place import GatewayPlace
-from prism.config import Config
 
 RUN_BYTES, AGENT_BYTES, FILE_TIMES = 100 * 1024**2, 16 * 1024, 20
 """The memory of a process with a run and of each agent, twice what three rounds of a default run took; and for each
 byte of an input file: a table of a million ties takes 13 times its bytes while it is read."""
 
 
-def cell_bytes(config: Config) -> int:
-    """Return the memory that a process with a run of a configuration needs, roughly."""
-    files = [path.stat().st_size for path in map(locate_input, input_paths(config).values()) if path.is_file()]
-    return RUN_BYTES + AGENT_BYTES * config.population.size + FILE_TIMES * sum(files)
-
-
 def room(cells: Sequence[Cell], jobs: int | None) -> int:
     """Return how many of some cells run at once: `jobs`, or one a processor, as far as the memory holds them."""
     if jobs is not None or not cells:
         return jobs or processors()
-    left = available_bytes()
-    needed = max(cell_bytes(cell.config) for cell in {cell.condition: cell for cell in cells}.values())
-    return processors() if left is None else max(1, min(processors(), left // needed))
+    if (left := available_bytes()) is None:
+        return processors()
+    needed = 0
+    for config in {cell.condition: cell.config for cell in cells}.values():
+        files = [path.stat().st_size for path in map(locate_input, input_paths(config).values()) if path.is_file()]
+        needed = max(needed, RUN_BYTES + AGENT_BYTES * config.population.size + FILE_TIMES * sum(files))
+    return max(1, min(processors(), left // needed))
 
 
 class Pool:
@@ -97,7 +94,7 @@ class Processes(Executor):
         if self._room[0] is not cells:
             self._room = cells, room(cells, self._jobs)
             if self._jobs is None and self._room[1] < min(processors(), len(cells)):
-                self.progress.tell(note=f"{self._room[1]:,} at once: more would not fit into the memory")
+                self.tell(note=f"{self._room[1]:,} at once: more would not fit into the memory")
         return 1 if are_suspect else self._room[1]
 
     def begin(self, cell: Cell, out: Path) -> Future[Done]:

@@ -106,9 +106,6 @@ def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) 
 AGENTS = 30  # the number of people in the small world that is built to find the measures
 NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
 """The entries of a shipped domain whose names a run finds."""
-NUMBER, ANYTHING = "a number", "anything"
-
-Entries = Mapping[str, Any]  # `{name: entries below it, or a description in words}`
 
 
 class KnownMeasures:
@@ -121,22 +118,25 @@ class KnownMeasures:
             plain = replace(Config().simulation, domain=config.simulation.domain)
             built = replace(Config(), simulation=plain, population=PopulationConfig(size=AGENTS))
         domain = build_domain(built).domain
-        totals = domain.world.totals()
-        measures = config.population.measures
+        totals, measures = domain.world.totals(), config.population.measures
         self._columns = (*round_of(Counters(domain.chart, domain.size), domain, 0, 1), *measures)
         self._attributes = config.population.attributes
-        world = _entries(totals, "")
-        if is_own(config):  # an entry that is no number now may change by the end of a run
-            world = {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}
         self._is_social = "cascade_sizes" in totals
-        self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
+        self._numbers = {*measures, *SHORT}
+        self._open = {*NAMED_BY_RUNS}
+        """The entries below which there may be numbers that only a run can tell."""
+        self._note_fields(inspect.type_info(Summary), "")
+        if is_own(config):  # an entry that is no number now may change by the end of a run
+            self._numbers |= {*totals}
+            self._open |= {*totals}
+        else:
+            self._note_totals(totals, "")
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
         """Return the problem of a measure; empty if runs have it, or if only a run can tell."""
         if place.startswith(ROUNDS_PREFIX):
             column, _ = rounds_place(place)
-            is_known = column in self._columns
-            if is_known:
+            if column in self._columns:
                 return ""
             if self._is_social and measure_name(column) is not None:
                 return unknown_measure(column, (), self._attributes)
@@ -145,26 +145,33 @@ class KnownMeasures:
             return cascades_problem(place)
         if self._is_social and place.startswith(BY):
             return by_problem(place, self._attributes)
-        return self._problem_in_summary(place, others)
+        if place in self._numbers or any(place.startswith(f"{each}.") for each in self._open):
+            return ""
+        if self._is_social and measure_name(place) is not None:
+            return unknown_measure(place, (), self._attributes)
+        cascades = CASCADES_KNOWN if self._is_social and place.startswith("cascade") else ()
+        known, top = [*sorted(self._numbers), *others, *cascades], place.partition(".")[0]
+        near = [each for each in known if each.partition(".")[0] == top]
+        return f"no measure {place!r}: {guess(place, near or known)}"
 
-    def _problem_in_summary(self, place: str, others: Sequence[str]) -> str:
-        found: Any = self._summary
-        path = SHORT.get(place, place).split(".")
-        for depth, name in enumerate(path):
-            if not isinstance(found, Mapping):
-                return "" if found == ANYTHING else f"{'.'.join(path[:depth])} is {found}, with nothing below it"
-            if name not in found:
-                if self._is_social and measure_name(place) is not None:
-                    return unknown_measure(place, (), self._attributes)
-                # The name that was probably meant is at this depth, or stands for itself.
-                here = [".".join([*path[:depth], one]) for one, kind in found.items() if kind not in _OTHERS.values()]
-                cascades = CASCADES_KNOWN if "cascade_sizes" in found and place.startswith("cascade") else ()
-                known = [*here, *others, *cascades, *(() if depth else SHORT)]
-                return f"no measure {place!r}: {guess(place, known)}"
-            found = found[name]
-        if isinstance(found, Mapping):
-            return f"{place} is no number: expected one of {', '.join(f'{place}.{name}' for name in found)}"
-        return "" if found in (NUMBER, ANYTHING) else f"{place} is {found}, and no number"
+    def _note_fields(self, kind: inspect.Type, place: str) -> None:
+        """Note the numbers of a record, with their places in it."""
+        if isinstance(kind, inspect.UnionType):
+            kind = next(each for each in kind.types if not isinstance(each, inspect.NoneType))
+        if isinstance(kind, inspect.StructType):
+            for field in kind.fields:
+                self._note_fields(field.type, f"{place}.{field.encode_name}".lstrip("."))
+        elif isinstance(kind, inspect.IntType | inspect.FloatType):
+            self._numbers.add(place)
+        elif isinstance(kind, inspect.DictType) and place != "world":
+            self._open.add(place)
+
+    def _note_totals(self, value: Any, place: str) -> None:
+        if isinstance(value, Mapping) and place not in NAMED_BY_RUNS:
+            for name, each in value.items():
+                self._note_totals(each, f"{place}.{name}".lstrip("."))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            self._numbers.add(place)
 
 
 def known_measures(config: Config) -> KnownMeasures | None:
@@ -173,26 +180,3 @@ def known_measures(config: Config) -> KnownMeasures | None:
         return KnownMeasures(config)
     except PrismError:
         return None
-
-
-def _fields(kind: inspect.Type) -> Any:
-    """Return the entries of a record, or a description of a value of another type."""
-    if isinstance(kind, inspect.StructType):
-        return {field.encode_name: _fields(field.type) for field in kind.fields if field.name != "world"}
-    if isinstance(kind, inspect.UnionType):
-        return _fields(next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
-    if isinstance(kind, inspect.IntType | inspect.FloatType):
-        return NUMBER
-    return ANYTHING if isinstance(kind, inspect.DictType) else _OTHERS[type(kind)]
-
-
-_OTHERS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.ListType: "a list"}
-"""`{type: its description}` of types that are no numbers."""
-
-
-def _entries(value: Any, place: str) -> Any:
-    if place in NAMED_BY_RUNS:
-        return ANYTHING
-    if isinstance(value, Mapping):
-        return {name: _entries(each, f"{place}.{name}".lstrip(".")) for name, each in value.items()}
-    return NUMBER if isinstance(value, int | float) and not isinstance(value, bool) else "a text"

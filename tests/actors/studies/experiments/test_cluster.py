@@ -9,10 +9,8 @@ import pytest
 
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
-from actors.studies.experiments import on_ray
-from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError, Progress
+from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError
 from actors.studies.experiments.cells import Done
-from actors.studies.experiments.on_ray import Room
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.processes import Where, opened
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
@@ -108,28 +106,10 @@ def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> 
     found = place.run(cells, tmp_path, lambda cell, done: ended.update({cell.key: done.problem}))
     assert found == ended == dict.fromkeys(ended, "its worker was lost 3 times; is there enough memory?")
     assert sorted(place.begun) == sorted(3 * [each.key for each in cells])
-    assert place.progress.standing().losses[KILLED] == 6
+    assert place.standing.losses[KILLED] == 6
     place = Struck(LOST)
     assert place.run(cells, tmp_path, lambda *_: None) == {}
-    assert [place.progress.standing().losses[LOST], place.progress.standing().done] == [2, 2]
-
-
-def test_a_cluster_without_room_is_said_and_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    progress = Progress()
-    small = {"CPU": 2.0, "memory": 50e6}
-    room = Room(progress)
-    room.needed_bytes = 100_000_000
-    room.check([small, {"memory": 9e9}])
-    note = progress.standing().note
-    assert note == (
-        "no node of the cluster has room for a cell: it needs 1 processor and 100 MB; 2 nodes, 50 MB at most beside a "
-        "processor"
-    )
-    room.check([{"CPU": 1.0, "memory": 1e9}])
-    room.check([small])
-    monkeypatch.setattr(on_ray, "ROOM_WAIT_S", 0.0)
-    with pytest.raises(PlaceError, match="no node of the cluster has room for a cell"):
-        room.check([small])
+    assert [place.standing.losses[LOST], place.standing.done] == [2, 2]
 
 
 def journals(out: Path) -> dict[str, bytes]:

@@ -65,7 +65,7 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
             "likes: behaviour.engagement_per_post",
             "no measure 'behaviour.engagement_per_post': did you mean behaviour.engagement_per_post_seen?",
         ),
-        ("likes: likes", "likes: likes.all", "e.yaml:9: measures.likes: likes is a number, with nothing below it"),
+        ("likes: likes", "likes: likes.all", "e.yaml:9: measures.likes: no measure 'likes.all': expected one of likes"),
         ("likes: likes", "likes: 'no_module:f'", "e.yaml:9: measures.likes: no_module:f cannot be imported: "),
     ],
 )
