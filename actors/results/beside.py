@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from actors.results.measures import ROUNDS_PREFIX, numbers_of, rounds_place
+from actors.results.measures import numbers_of
 from actors.runs.code import OWN_PACKAGE
 from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.run import read_resolved
@@ -26,28 +26,13 @@ class Beside(NamedTuple):
     """The context of the measures of a run."""
 
     sizes: Mapping[int, int] = {}  # `{posts: cascades of that size}`; empty in a world without cascades
-    values: Mapping[str, float] = {}  # `{place: value}` of the measures that may point the other way
+    values: Mapping[str, float] = {}  # `{place: value}` of the measures that are compared
     fallback_share: float = 0.0  # the share of the oracle's decisions that are fallbacks, 0 to 1
     # the data that its settings are calibrated on, in words; None if they are not calibrated
     calibration: str | None = None
     prism: str = ""  # the version of PRISM that began it; empty if it is not known
     inputs: Mapping[str, str] = {}  # `{name of an input file: SHA-256}`
     seed: int = -1  # of the run; -1 if it is not known
-
-
-def companions(place: str) -> tuple[str, ...]:
-    """Return the places of measures of the same runs that may contradict a measure.
-
-    For a mean over the rounds it is the median; for a level at the end, its mean over the rounds.
-    """
-    if place in LEVELS:
-        return (f"{ROUNDS_PREFIX}mean.{place}",)
-    if not place.startswith(ROUNDS_PREFIX):
-        return ()
-    column, over = rounds_place(place)
-    if over == "mean":
-        return (f"{ROUNDS_PREFIX}median.{column}",)
-    return (f"{ROUNDS_PREFIX}mean.{column}",) if not over and column in LEVELS else ()
 
 
 def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) -> Beside:
@@ -118,8 +103,7 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     `sides`: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left
     out. Of two sides the first is the base, from which the second differs.
     """
-    wanted = {*places, *(other for place in places for other in companions(place))}
-    found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}
+    found = {said: [read_beside(path, places) for path in paths] for said, paths in sides.items()}
     ended = {said: [run for run in runs if run.values] for said, runs in found.items()}
     if not places or not all(ended.values()):
         return Compared([], str(made_of(run for runs in found.values() for run in runs)))
@@ -130,7 +114,7 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     answers = []
     for place in places:
         if all(place in run.values for runs in ended.values() for run in runs):
-            told = [side_of(said, place, [run.values[place] for run in runs], runs) for said, runs in ended.items()]
+            told = [side_of(said, [run.values[place] for run in runs], runs) for said, runs in ended.items()]
             ordered = told[::-1] if len(told) == 2 else told  # a description tells the difference of its first side
             answers.append(described_by(words_of(place, place), ordered, is_matched=bool(shared)))
     runs = [run for each in ended.values() for run in each]
@@ -139,13 +123,7 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     return Compared(answers, " ".join([*caveats(calibrations, fallbacks, 0, 0), str(made_of(runs))]))
 
 
-def side_of(said: str, place: str, values: list[float], runs: Sequence[Beside]) -> Side:
+def side_of(said: str, values: list[float], runs: Sequence[Beside]) -> Side:
     """Return a measure of some runs as a side of a comparison, with what may point the other way."""
-    others = [other for other in companions(place) if runs and all(other in run.values for run in runs)]
     sizes = [run.sizes for run in runs]
-    return Side(
-        said=said,
-        values=values,
-        sizes=sizes if all(sizes) else (),
-        beside=[(words_of(other, other), [run.values[other] for run in runs]) for other in others],
-    )
+    return Side(said=said, values=values, sizes=sizes if all(sizes) else ())

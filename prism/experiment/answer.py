@@ -39,8 +39,6 @@ class Side(NamedTuple):
     said: str  # the condition as it stands in a sentence: `with a hot feed`, `under few`
     values: Sequence[float]  # of the measure, one for each seed; of matched sides in the same order
     sizes: Sequence[Sizes] = ()  # the sizes of the cascades under each seed; none in a world without cascades
-    # `{words of another measure of the same runs: its values}`, which may point the other way
-    beside: Sequence[tuple[MeasureWords, Sequence[float]]] = ()
 
 
 def condition_in_words(name: str, settings: Mapping[str, Any]) -> str:
@@ -101,8 +99,7 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
 def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
     """Yield a sentence for each thing that points the other way than the means of a measure.
 
-    These are most seeds, if a few seeds make the mean; most cascades, or the largest; and other measures of the same
-    runs.
+    These are most seeds, if a few seeds make the mean; and most cascades.
     """
     difference = fmean(first.values) - fmean(second.values)
     if difference == 0.0:
@@ -116,11 +113,6 @@ def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
             )
     if words.sizes and first.sizes and second.sizes:
         yield from _crossed_cascades(first.sizes, second.sizes, words.sizes * difference)
-    for (other, ours), (_, theirs) in zip(first.beside, second.beside, strict=True):
-        apart = fmean(ours) - fmean(theirs)
-        if apart * difference < 0 and _agree(ours, theirs, apart) and other.change(1 + apart, 1) != "the same":
-            word = other.degrees.more if apart > 0 else other.degrees.less
-            yield f"But {other.subject} was {word}: {other.amount(fmean(ours))} against {other.amount(fmean(theirs))}."
 
 
 def _crossed_cascades(first: Sequence[Sizes], second: Sequence[Sizes], direction: float) -> Iterator[str]:

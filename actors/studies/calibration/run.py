@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_json, write_file
 from actors.results.observed import observed_feed
 from actors.studies.calibration.calibration_plan import FEED, CalibrationPlan, cell_of
 from actors.studies.experiments.batch import Executor
@@ -18,7 +15,6 @@ from actors.studies.experiments.cells import CELLS, cell_path, is_done
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
-from prism.config import Config
 from prism.scorecard.social import month_share, rank_correlation
 
 OnRuns = Callable[[str, int, bool], None]
@@ -45,36 +41,17 @@ def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, on_run
     return calibrated(plan.calibration, plan.values, plan.real, run)
 
 
-OBSERVED = "observed"
-VERSION = 3  # the version of kept results: results of another version are computed again
 SMALLER = 0.9  # Cascades smaller than this part of the smallest real one have no real counterpart
 
 
 def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
-    kept = out / OBSERVED / f"{_name(plan, cell)}.json"
-    try:
-        return read_json(kept, Observed)
-    except OSError:
-        pass
-    found = _observed(plan, cell_path(out, cell), cell.config)
-    kept.parent.mkdir(exist_ok=True)
-    write_file(kept, msgspec.json.encode(found))
-    return found
-
-
-def _name(plan: CalibrationPlan, cell: Cell) -> str:
-    compared = sorted({str(each.measure or each.shape) for each in plan.calibration.compared.values()})
-    return sha256(msgspec.json.encode([VERSION, cell.key, compared, plan.own_code, _least_size(plan)])).hexdigest()[:20]
-
-
-def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
-    compared = plan.calibration.compared.values()
+    path, compared = cell_path(out, cell), plan.calibration.compared.values()
     places = {str(each.measure): str(each.measure) for each in compared if each.measure is not None}
     plain = {name: place for name, place in places.items() if not name.startswith(FEED)}
     numbers = measured(path, plain, plan.own)
     if len(plain) == len(places) and all(each.shape is None for each in compared):
         return Observed(numbers=numbers)
-    feed = observed_feed(path, config)
+    feed = observed_feed(path, cell.config)
     table = table_of(feed.shapes)
     rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
     found = {

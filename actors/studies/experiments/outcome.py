@@ -208,15 +208,6 @@ def _notes(
         problem = tested.get(each.with_test, "fewer than two seeds have a result")
         if problem:
             yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
-    for test in comparisons:
-        if not test.supported or test.hypothesis.test == "equivalence":
-            continue
-        low, high = test.difference.low, test.difference.high
-        if low is not None and high is not None and low <= 0.0 <= high:
-            yield (
-                f"{test.hypothesis.with_test}: supported by its test, though the interval of the difference holds "
-                "0: the interval is two-sided and of the mean, the test may have a direction or look at ranks"
-            )
     counts = Counter(condition for condition, _ in values).values()
     if counts and min(counts) < FEW_SEEDS:
         yield (

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from actors.results.beside import Beside, companions, read_beside, side_of
+from actors.results.beside import Beside, read_beside, side_of
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
@@ -38,14 +38,12 @@ def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Ke
     names = {name for each in experiment.hypotheses for name in each.contrast}
     if not experiment.hypotheses and len(experiment.conditions) == 2:
         names = {each.name for each in experiment.conditions}
-    measures = {each.measure for each in experiment.hypotheses} or set(list(experiment.measures)[:1])
-    places = {place for name in measures for place in companions(experiment.measures.get(name, ""))}
     origins = {each.name for each in experiment.conditions[:ORIGINS_MAX]} | names
     found: dict[Key, Beside] = {}
     for cell in plan.cells:
         key, is_origin = (cell.condition, cell.seed), cell.condition in origins
         if key in values and (is_origin or cell.condition in names):
-            found[key] = read_beside(cell_path(out, cell), places, with_origin=is_origin)
+            found[key] = read_beside(cell_path(out, cell), (), with_origin=is_origin)
             origins.discard(cell.condition)
     return found
 
@@ -96,7 +94,7 @@ def _sides(
     for name, seeds in kept.items():
         cells = [beside.get((name, seed), Beside()) for seed in seeds]
         measured = [values[name, seed][measure] for seed in seeds]
-        sides.append(side_of(condition_in_words(name, settings[name]), asked.measures[measure], measured, cells))
+        sides.append(side_of(condition_in_words(name, settings[name]), measured, cells))
     return sides
 
 
