@@ -20,7 +20,6 @@ SIZE = "size"
 SHAPES = (SIZE, "depth", "breadth_share", "virality", "half_minutes")
 SHAPE_TOLERANCE = 0.25
 """The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
-GOALS = ("value", "most", "least")  # the keys for the number of a target; each target has one of them
 RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
 DESIGN = 300  # the runs of a design from which emulators learn well
@@ -36,8 +35,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, except
             for the size itself.
         value: the real number.
-        most: a limit instead of a value: more than it counts as a deviation.
-        least: a lower limit in the same way.
         tolerance: the deviation that counts as 1, in the unit of the measure; of a shape, the distance that does.
         error: the standard error of the real number, for the posterior; None if it is taken for exact.
         source: where the real number is from.
@@ -47,8 +44,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     measure: str | None = None
     shape: Literal["size", "depth", "breadth_share", "virality", "half_minutes"] | None = None
     value: float | None = None
-    most: float | None = None
-    least: float | None = None
     tolerance: Annotated[float, Meta(gt=0.0)] | None = None
     error: Annotated[float, Meta(ge=0.0)] | None = None
     source: str = ""
@@ -146,11 +141,10 @@ def _check_names(file: Calibration) -> None:
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
         raise _refused(key, "expected a measure or a shape")
-    given = [name for name in (*GOALS, "holdout", "error") if getattr(target, name) is not None]
+    given = [name for name in ("value", "holdout", "error") if getattr(target, name) is not None]
     if target.shape is None:
-        goals = [name for name in given if name in GOALS]
-        if len(goals) != 1:
-            raise _refused(key, f"expected one of {', '.join(GOALS)}, got {', '.join(goals) or 'none'}")
+        if target.value is None:
+            raise _refused(key, "expected a value: the real number")
         if target.tolerance is None:
             raise _refused(key, "expected a tolerance: the deviation that counts as 1")
         if not target.source:

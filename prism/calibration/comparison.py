@@ -10,15 +10,13 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from prism.calibration.calibration_file import GOALS, SHAPES, SIZE, Target
+from prism.calibration.calibration_file import SHAPES, SIZE, Target
 from prism.calibration.posterior import Datum
 from prism.columns import Floats
 from prism.scorecard import Matching, Shapes, Tree, shapes_of
-from prism.scorecard.matched import distance as distance_of
 
 CASCADES_LEAST = 5  # the fewest cascades of comparable sizes from which a run has a shape
 WORST = 1.0  # the distance of a shape that a run does not have
-SIDES = {"value": 0, "most": 1, "least": -1}  # `{key of a target: the side of its number on which the real one is}`
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,42 +66,20 @@ class Comparer:
         self._real = _table(real)
 
     def deviations(self, observed: Observed) -> dict[str, float]:
-        """Return `{target: deviation}` in tolerances: with its sign for a value, 0 or more for a limit or a shape."""
+        """Return `{target: deviation}` in tolerances: with its sign for a value, 0 or more for a shape."""
         ours = _Beside(observed, self._real)
         return {
-            name: _apart(target, observed.numbers[str(target.measure)])
+            name: (observed.numbers[str(target.measure)] - (target.value or 0.0)) / target.unit
             if target.shape is None
             else ours.distance(target.shape) / target.unit
             for name, target in self.targets.items()
         }
 
-    def between(self, one: Observed, other: Observed) -> float:
-        """Return the distance of two runs, as if the second one were the data.
-
-        Shapes are compared by their ranks among the real ones of equal sizes: two runs have too few of equal sizes.
-        """
-        ours, theirs = (_Beside(each, self._real) for each in (one, other))
-        parts = []
-        for target in self.targets.values():
-            if target.shape is not None:
-                ranks = [each.ranks(target.shape) for each in (ours, theirs)]
-                whole = [np.ones(len(each)) for each in ranks]
-                has_both = all(map(len, ranks))
-                apart = distance_of(ranks[0], whole[0], ranks[1], whole[1]) if has_both else WORST
-                parts.append(apart / target.unit)
-            else:
-                first, second = (each.numbers[str(target.measure)] for each in (one, other))
-                if target.value is None:
-                    first, second = (_apart(target, each) * target.unit for each in (first, second))
-                parts.append((first - second) / target.unit)
-        return root_mean_square(parts)
-
     def statistics(self, observed: Observed) -> list[float]:
         """Return the statistics that tell parameters apart; NaN for a shape that the run does not have.
 
-        A limit has one statistic: the number itself, which also varies inside the limit. A shape has two: the mean rank
-        of its cascades among the data of equal sizes, and the distance of the ranks from the middle. Unlike a
-        distance from the data, these tell in which direction a run deviates.
+        A shape has two: the mean rank of its cascades among the data of equal sizes, and the distance of the ranks from
+        the middle. Unlike a distance from the data, these tell in which direction a run deviates.
         """
         ours, found = _Beside(observed, self._real), list[float]()
         for target in self.targets.values():
@@ -114,14 +90,13 @@ class Comparer:
         return found
 
     def wanted(self) -> list[Datum]:
-        """Return the same statistics of the data. For a limit, only the side of the number is known."""
+        """Return the same statistics of the data."""
         own, found = _Beside(Observed(cascades=rows_in(self._real)), self._real), list[Datum]()
         for target in self.targets.values():
             if target.shape is not None:
                 found += [Datum(value=each) for each in _of_ranks(own.ranks(target.shape))]
-            else:
-                goal = next(each for each in GOALS if getattr(target, each) is not None)
-                found.append(Datum(value=getattr(target, goal), error=target.error or 0.0, side=SIDES[goal]))
+            elif target.value is not None:
+                found.append(Datum(value=target.value, error=target.error or 0.0))
         return found
 
     def count_compared(self, observed: Observed) -> int:
@@ -136,8 +111,7 @@ def holdout_targets(targets: Mapping[str, Target], *, has_cascades: bool) -> dic
         if target.shape is not None and has_cascades:
             found[name] = target
         elif target.holdout is not None:
-            key = next(each for each in GOALS if getattr(target, each) is not None)
-            found[name] = msgspec.structs.replace(target, **{key: target.holdout})
+            found[name] = msgspec.structs.replace(target, value=target.holdout)
     return found
 
 
@@ -157,15 +131,9 @@ def root_mean_square(parts: Iterable[float]) -> float:
 
 
 def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
-    return [comparer.between(one, other) for one, other in combinations(runs, 2)]
-
-
-def _apart(target: Target, value: float) -> float:
-    if target.value is not None:
-        return (value - target.value) / target.unit
-    if target.most is not None:
-        return max(0.0, value - target.most) / target.unit
-    return max(0.0, (0.0 if target.least is None else target.least) - value) / target.unit
+    """Return the distance of each two runs: how far their deviations from the data differ."""
+    found = [comparer.deviations(each) for each in runs]
+    return [root_mean_square(one[name] - other[name] for name in one) for one, other in combinations(found, 2)]
 
 
 def _table(rows: Sequence[Sequence[float]]) -> Floats:

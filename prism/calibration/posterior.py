@@ -35,15 +35,12 @@ TINY: Final = 1e-8
 
 
 class Datum(msgspec.Struct, frozen=True, kw_only=True):
-    value: float  # the number, or the limit; NaN if it is not known
+    value: float  # the number; NaN if it is not known
     error: float = 0.0  # its standard error
-    side: int = 0  # 0 for a number; 1 if it is at most `value`, -1 if it is at least that, and no more is known
 
     def of_run(self, statistic: float, random: np.random.Generator) -> Datum:
         """Return the datum if the data had the statistic of a run, with the errors that the data have."""
-        if self.side == 0 or math.isnan(statistic):
-            return msgspec.structs.replace(self, value=statistic + self.error * random.normal(), side=0)
-        return msgspec.structs.replace(self, side=1 if statistic <= self.value else -1)
+        return msgspec.structs.replace(self, value=statistic + self.error * random.normal())
 
 
 class Posterior(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +166,7 @@ class Inference:
         """
         means, unsure, noise = predicted
         asked = [data[each] for each in self._used]
-        numbers = [at for at, each in enumerate(asked) if each.side == 0 and math.isfinite(each.value)]
+        numbers = [at for at, each in enumerate(asked) if math.isfinite(each.value)]
         apart = np.array([asked[at].value for at in numbers]) - means[:, numbers]
         errors = np.array([asked[at].error ** 2 for at in numbers])
         deviations = np.sqrt(noise[:, numbers])
@@ -182,15 +179,8 @@ class Inference:
 
     def _log_likelihoods(self, predicted: tuple[Floats, Floats, Floats], data: Sequence[Datum]) -> Floats:
         """Return the logarithm of the likelihood of the data at each place, but for a constant."""
-        from scipy.stats import norm  # noqa: PLC0415  # half a second
-
         scaled, volumes = self._scaled(predicted, data)
         found: Floats = -0.5 * (scaled**2).sum(axis=1) - volumes
-        means, unsure, noise = predicted
-        for at, each in enumerate(data[place] for place in self._used):
-            if each.side:
-                deviation = np.sqrt(noise[:, at] + unsure[:, at] + each.error**2)
-                found += norm.logcdf(each.side * (each.value - means[:, at]) / deviation)
         return found
 
 

@@ -283,7 +283,7 @@ def _compared(asked: Calibration, real: Real, made: _Made) -> list[Compared]:
                 target=name,
                 is_fitted=name in asked.targets,
                 tolerance=target.unit,
-                real=next((each for each in (target.value, target.most, target.least) if each is not None), None),
+                real=target.value,
                 base=of_base.get(name),
                 fit=of_fit.get(name),
                 holdout=of_out.get(name),
@@ -300,7 +300,7 @@ def _predicted(target: Target, deviations: Sequence[float]) -> tuple[float | Non
     if len(deviations) < PREDICTED_LEAST:
         return None, None, None
     low, middle, high = (float(each) for each in np.quantile(deviations, (INTERVAL[0], MIDDLE, INTERVAL[1])))
-    if target.value is None:  # a limit, or a shape
+    if target.value is None:  # a shape
         return low * target.unit, high * target.unit, middle <= 1.0
     return target.value + low * target.unit, target.value + high * target.unit, low <= 0.0 <= high or abs(middle) <= 1.0
 

@@ -25,7 +25,6 @@ RESAMPLES = 500
 SEED = 20_080_607  # of the resamples, so that the same values give the same intervals
 LEVERAGE_MAX = 1 - 1e-9
 """The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
-NOISE_NOTED = 0.1  # the share of noise from which on a note says that more seeds are needed
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,14 +59,7 @@ def effects_on(measure: str, design: Design, conditions: Sequence[Condition], ta
         return Effects(effects=_of_levels(measure, design, conditions, table))
     if design.kind in ("latin_hypercube", "table"):
         return _slopes(measure, design, conditions, table)
-    # The share of the variance between the means of conditions that is due to chance, from 0 to 1.
-    (rows, seeds), means, noise = table.shape, table.mean(axis=1), 0.0
-    if spread(means) > 0.0:
-        residual = table - means[:, None] - table.mean(axis=0) + table.mean()
-        rest = float((residual**2).sum()) / ((rows - 1) * (seeds - 1))
-        noise = min(1.0, rest / seeds / spread(means) ** 2)
-    note = f"{measure}: {noise:.0%} of the variance between points is chance, which hides effects: take more seeds"
-    return Effects(effects=_indices(measure, design, means), note="" if noise < NOISE_NOTED else note)
+    return Effects(effects=_indices(measure, design, table.mean(axis=1)))
 
 
 def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> list[Effect]:

@@ -35,12 +35,12 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-def described(values: Sequence[float], *, with_interval: bool = True) -> Interval:
+def described(values: Sequence[float]) -> Interval:
     """Return the mean of a measure over seeds, with its interval."""
     array = np.asarray(values, dtype=np.float64)
     sd = spread(array)
     low, high = None, None
-    if with_interval and len(array) >= INTERVAL_LEAST and sd > 0.0:
+    if len(array) >= INTERVAL_LEAST and sd > 0.0:
         low, high = t_interval((array,), np.mean)
     return Interval(mean=float(array.mean()), low=low, high=high, sd=sd, count=len(array))
 

@@ -39,18 +39,6 @@ def test_sobol_indices_of_the_ishigami_function_are_the_analytic_ones() -> None:
         assert found[f"x.x{place}", "total"] == pytest.approx(total, abs=0.05)
 
 
-@pytest.mark.slow
-def test_morris_measures_of_a_line_a_square_and_nothing_are_the_analytic_ones() -> None:
-    """The steps of x squared on the grid 0, 1/3, 2/3, 1 are 2/3 and 4/3: their mean is 1, and their spread 1/3."""
-    design = sampled("morris", 4, trajectories=200)
-    x1, x2, x3, _ = unit_points(design).T
-    found = values_of(design, (2 * x1 - 3 * x2 + x3**2)[:, None] + np.zeros(2))
-    assert [found["x.x1", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([2, 2, 0], abs=1e-9)
-    assert [found["x.x2", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([-3, 3, 0], abs=1e-9)
-    assert [found["x.x3", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([1, 1, 1 / 3], abs=0.04)
-    assert [found["x.x4", kind] for kind in ("mu", "mu_star", "sigma")] == pytest.approx([0, 0, 0], abs=1e-9)
-
-
 def test_slopes_of_a_latin_hypercube_are_those_of_a_plane() -> None:
     design = sampled("latin_hypercube", 2, samples=40)
     x1, x2 = unit_points(design).T

@@ -69,13 +69,6 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
             f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
             *(f"DOUBTFUL: {each}." for each in result.doubts),
             f"{RESULT} and {PAGE} beside it say how well it fits, and what is not known.",
-            "",
-            *(
-                f"{each.parameter}: {each.best:g}"
-                + ("" if each.low is None or each.high is None else f", 90% interval {each.low:g} to {each.high:g}")
-                + ("" if each.is_identified else ", not identified")
-                for each in result.estimates
-            ),
         ]
         heading = [f"# {printable(line)}".rstrip() + "\n" for line in lines]
         write_file(configuration, "".join([*heading, "\n", text]).encode())
@@ -100,7 +93,7 @@ UNKNOWN = "-"
 WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."
 DEVIATIONS = (
     "Real is in the unit of the measure. Off by: the simulated value minus the real one, in tolerances, so that 1 is "
-    "just within; of a shape the distance, and of a limit what is beyond it, both without a sign. Predicted:"
+    "just within; of a shape the distance, without a sign. Predicted:"
     " values under draws of the posterior, in the unit of the measure; of a shape, distances."
 )
 _MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")

@@ -41,8 +41,6 @@ from prism.experiment import (
 )
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
-INTERVALS_MAX = 200
-"""The most conditions whose means have intervals of their own: those of a sampled design are not looked at singly."""
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,9 +117,8 @@ def outcome_of(
     experiment, seeds = plan.experiment, plan.experiment.seeds
     names = [each.name for each in experiment.conditions]
     # Means.
-    has_intervals = len(names) <= INTERVALS_MAX
     conditions = [
-        Described(condition=name, measure=measure, over_seeds=described(found, with_interval=has_intervals))
+        Described(condition=name, measure=measure, over_seeds=described(found))
         for name in names
         for measure in experiment.measures
         if (found := list(_by_seed(values, name, measure, seeds).values()))
