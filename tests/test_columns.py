@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from prism.bundles import joined
-from prism.columns import PIECE, Column, Columns, Rows, pack, pack_array, pack_items, pack_rows
+from prism.columns import PIECE, Column, Columns, Rows, pack, pack_array, pack_rows
 from prism.planes import compressed, expanded, in_planes, out_of_planes
-from prism.rows import LENGTH, Heap, TickRows, bytes_of, payload_of, read_head, read_rows
+from prism.rows import Heap, TickRows, bytes_of, payload_of, read_head, read_rows
 from prism.rows import joined as joined_heaps
 from prism.tables import HEAP, PACKED_HEAP, Shape, check_shapes
 from tests.catalogue import catalogue
@@ -30,13 +30,6 @@ def test_values_are_read_back(values: list[Any], piece: int) -> None:
     assert columns.unread == []
 
 
-@given(st.dictionaries(INTEGERS | st.text(), SCALARS))
-def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any]) -> None:
-    columns = Columns(pack_items("items", items))
-    assert list(columns.items("items", Any, Any).items()) == list(items.items())
-    assert columns.unread == []
-
-
 @catalogue("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
 def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> None:
     pieces = list(pack("numbers", range(size)))
@@ -44,14 +37,6 @@ def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> No
     assert sum(lengths) == size
     assert lengths == ([PIECE] * (size // PIECE) + [size % PIECE] * bool(size % PIECE) or [0])
     assert Columns(pieces).values("numbers", int) == list(range(size))
-
-
-def test_a_column_is_read_once() -> None:
-    columns = Columns(pack("numbers", [1]))
-    assert columns.unread == ["numbers"]
-    assert columns.value("numbers", int) == 1
-    with pytest.raises(KeyError):
-        columns.value("numbers", int)
 
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 70_000)
@@ -63,22 +48,6 @@ def test_an_array_is_read_back_as_an_array_or_as_values(values: list[int]) -> No
     assert Columns(pieces).array("numbers").tolist() == values
     assert Columns(pieces).values("numbers", int) == values
     assert Columns(pieces).values("numbers", float) == [float(value) for value in values]
-
-
-@given(st.lists(st.floats()))
-def test_floats_are_read_back_to_the_bit(values: list[float]) -> None:
-    (piece,) = pack_array("numbers", np.array(values, np.float64))
-    found = np.array(Columns([piece]).values("numbers", float), np.float64)
-    assert found.tobytes() == np.array(values, np.float64).tobytes()
-
-
-def test_a_piece_of_small_numbers_is_small_and_texts_are_a_list() -> None:
-    sizes = {1: (0, 255), 2: (0, 256), 4: (0, 70_000), 8: (0, 2**32)} | {-1: (-1, 1), -2: (-1, 255), -4: (-1, 40_000)}
-    for size, values in sizes.items():
-        (piece,) = pack_array("numbers", np.array([*values] * 3))
-        assert len(piece.data) == 6 * abs(size)
-    texts = np.array(["red", "green"], dtype=object)
-    assert Columns(pack_array("texts", texts)).values("texts", str) == ["red", "green"]
 
 
 @catalogue(
@@ -143,12 +112,6 @@ def test_rows_are_read_back_wave_by_wave() -> None:
     assert [len(column) for column in one.of_wave(2)] == [0, 0]
     assert [column.values() for column in two.of_wave(2)] == [[b"last"], [b"\xc0"]]
     assert read_head(made())[:2] == (12, 5)
-
-
-def test_a_tick_without_rows_is_its_head() -> None:
-    rows = TickRows(SHAPES)
-    rows.add("one", np.array([], "<u4"), np.array([]))
-    assert rows.take(1, 2) == LENGTH.pack(4) + b"\x93\x01\x02\x90"
 
 
 def test_a_payload_that_ends_early_or_late_is_refused() -> None:
@@ -221,11 +184,6 @@ def test_ascending_numbers_are_differences_in_planes() -> None:
     assert in_planes(np.array([261, 259, 258], "<u2")) == (False, bytes([5, 3, 2, 1, 1, 1]))
     assert not in_planes(np.array([1, 2, 3], "<u2"), may_ascend=False)[0]
     assert not in_planes(np.array([1.0, 2.0, 3.0]))[0]
-
-
-def test_bytes_of_other_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="7 bytes are not 2 numbers of 4"):
-        out_of_planes(np.zeros(7, np.uint8), "<u4", 2)
 
 
 @catalogue(

@@ -84,25 +84,6 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
 
 
 @pytest.mark.slow
-def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        "population: {size: 300}\nsimulation: {rounds: 4}\noracle: {sharing: {by: archetype}}\n"
-    )
-    assert run(installed, "run", "own.yaml", "--out", "shared", cwd=tmp_path).returncode == 0
-    assert run(installed, "init", "study", "--example", "experiments/feed", cwd=tmp_path).returncode == 0
-    for extra, arguments in (
-        ("plots", ("report", "shared")),
-        ("experiments", ("experiment", "study/experiment.yaml")),
-    ):
-        ended = run(installed, *arguments, cwd=tmp_path)
-        told = ended.stderr.strip().splitlines()
-        assert ended.returncode in {1, 2, 3}, arguments
-        assert len(told) == 1
-        assert f"make extras; elsewhere: pip install 'prism-sim[{extra}]'" in told[0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.yaml", "shared", "study"]
-
-
-@pytest.mark.slow
 def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_digest(
     installed: Path, tmp_path: Path
 ) -> None:

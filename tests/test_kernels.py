@@ -45,20 +45,6 @@ for _ in range(2000):
     found.append(float(choice_kernel.exact_sum(shares, shares.copy())).hex())
 print(json.dumps([kernels.are_compiled(), found]))
 """
-BUILT_BEFORE = """
-import sys, anyio
-from actors.factory.config_file import read_config
-from actors.factory.domains import build_domain
-from actors.runtime.simulation import Simulation
-from prism import kernels
-where, activation, switch = sys.argv[1:]
-config = read_config(where, ["population.size=60", "simulation.rounds=2", f"run.activation={activation}"])
-simulation = Simulation(config, build_domain(config).domain)
-if switch == "compiled":
-    kernels.compile_kernels()
-anyio.run(simulation.run)
-print(kernels.are_compiled(), simulation.engine.digest.hexdigest())
-"""
 RUN = ["-m", "actors.cli", "run", "configs/friends.yaml", "--quiet", "--set", "run.activation=compiled"]
 SMALL = ["--set", "population.size=60", "--set", "simulation.rounds=3"]
 
@@ -75,18 +61,6 @@ def printed(process: subprocess.Popen[str]) -> str:
     out, err = process.communicate(timeout=500)
     assert process.returncode == 0, err
     return out.strip()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("activation", ["compiled", "resident"])
-def test_a_world_that_was_built_before_kernels_were_compiled_runs_with_them(
-    activation: str, compiled_cache: Path
-) -> None:
-    for name in ("friends", "opinions"):
-        words = ["-c", BUILT_BEFORE, str(ROOT / "configs" / f"{name}.yaml"), activation]
-        plain, compiled = (printed(python([*words, each], compiled_cache, "")) for each in ("plain", "compiled"))
-        assert (plain.split()[0], compiled.split()[0]) == ("False", "True")
-        assert plain.split()[1] == compiled.split()[1]
 
 
 def test_draws_of_kernels_are_those_of_the_generator() -> None:

@@ -19,7 +19,7 @@ from prism.distribution import (
 )
 from prism.llm.spending import Latencies
 from prism.quarter import Period, Quarter
-from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform, uniforms
+from prism.rng import WORLD, Draw, integer, normal, pick, uniform, uniforms
 from prism.wording import clauses, counted
 from tests.catalogue import catalogue
 
@@ -126,13 +126,6 @@ def test_uniform_draws_are_level_across_agents_ticks_and_indexes() -> None:
         assert sum((bins[place] - 1000) ** 2 / 1000 for place in range(10)) < 27.9  # chi-square, 9 degrees, p = 0.001
 
 
-def test_normal_deviates_have_mean_zero_and_deviation_one() -> None:
-    drawn = [normal(0, agent, 0, Draw.ACTIVITY) for agent in range(10_000)]
-    assert abs(math.fsum(drawn) / len(drawn)) < 0.04
-    assert math.fsum(each * each for each in drawn) / len(drawn) == pytest.approx(1.0, abs=0.06)
-    assert sum(abs(each) < 1.96 for each in drawn) / len(drawn) == pytest.approx(0.95, abs=0.01)
-
-
 def test_a_pick_is_where_the_unit_falls_on_the_weights_laid_end_to_end() -> None:
     expected = {0.0: 0, 0.199: 0, 0.2: 2, 0.699: 2, 0.7: 3, math.nextafter(1.0, 0.0): 3}
     assert {unit: pick([2.0, 0.0, 5.0, 3.0, 0.0], unit) for unit in expected} == expected
@@ -147,14 +140,6 @@ def test_a_pick_is_where_the_unit_falls_on_the_weights_laid_end_to_end() -> None
 def test_nothing_without_weight_is_ever_picked(weights: list[float], unit: float) -> None:
     assume(math.fsum(weights) > 0.0)
     assert weights[pick(weights, unit)] > 0.0
-
-
-def test_a_generator_for_graphs_repeats_itself_from_its_seed() -> None:
-    def drawn(seed: int) -> list[float]:
-        source = GraphRandom(seed)
-        return [source.random(), source.randint(1, 6), source.gauss(5.0, 2.0), source.getrandbits(32)]
-
-    assert drawn(1) == drawn(1) != drawn(2)
 
 
 def test_many_draws_at_once_are_those_of_each_agent() -> None:

@@ -14,7 +14,6 @@ from tests.catalogue import catalogue
 from tests.deploy.tools import BIN, DEPLOY, final_codes
 from tests.paths import ROOT
 from tests.patience import HANG_S
-from tests.standin import ModelServer
 
 SCRIPT = DEPLOY / "run-or-resume"
 HEALTH = DEPLOY / "run-healthy"
@@ -140,19 +139,3 @@ exit 143"""
         assert process.poll() is None
         (tmp_path / "tick-ended").touch()
         assert process.wait(HANG_S) == 143
-
-
-@pytest.mark.slow
-def test_a_container_stops_at_a_spend_cap_stays_and_asks_nobody_when_it_is_started_again(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    with ModelServer() as server:
-        capped = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.max_calls=10")
-        asked = []
-        for expected in (4, 2):  # at the cap; at the next start, which is refused
-            with stays(tmp_path, CONFIG, run, *SETTINGS, *capped, "--set", "oracle.when_spent=stop") as process:
-                assert f"exit code {expected}:" in until_it_stays(process)
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(HANG_S) == expected
-            asked.append((server.statistics().calls, (run / "journal.prism").read_bytes()))
-    assert asked[0] == asked[1]
-    assert asked[0][0] >= 10

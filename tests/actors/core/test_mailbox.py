@@ -50,16 +50,6 @@ async def test_a_reader_that_is_cancelled_while_it_wakes_up_loses_nothing() -> N
     assert seen == [1, 2]
 
 
-@in_schedules(30)
-async def test_a_scope_that_ends_a_wait_takes_no_message_and_the_next_wait_gets_it() -> None:
-    mailbox = filled()
-    with anyio.move_on_after(1.0) as scope:
-        await mailbox.receive_all()
-    assert scope.cancelled_caught
-    mailbox.put(1)
-    assert await mailbox.receive_all() == [1]
-
-
 async def test_an_interrupt_in_one_reader_keeps_no_other_from_waking_up() -> None:
     async def read(mailbox: Mailbox[int]) -> int | None:
         await mailbox

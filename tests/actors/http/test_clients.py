@@ -2,8 +2,7 @@
 
 import socket
 import ssl
-from contextlib import ExitStack, closing, suppress
-from http.client import HTTPConnection
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event, Semaphore
 
@@ -131,16 +130,6 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(serve: Serve, monkeyp
         assert len(everything(slow)) < len(LARGE)
 
 
-def test_pages_are_answered_as_http_has_it(serve: Serve) -> None:
-    server = serve(options=OPTIONS._replace(headers=(("Cache-Control", "no-store"),)))
-    found = ask(server, "/?x=%zz")
-    assert (found.status, found.body, found.headers["cache-control"]) == (200, "here", "no-store")
-    head = ask(server, method="HEAD")
-    assert (head.status, head.headers["content-length"], head.body) == (200, "4", "")
-    assert ask(server, "/nowhere").status == 404
-    assert ask(server, method="BREW").status == 405
-
-
 def test_an_error_is_one_line_in_the_log_and_its_reader_learns_nothing(serve: Serve, logged: list[EventDict]) -> None:
     answer = ask(serve(), "/fails")
     assert (answer.status, answer.body) == (500, "Internal Server Error")
@@ -173,18 +162,6 @@ def test_a_request_of_another_kind_gets_a_short_answer_and_hurts_nobody(serve: S
         assert len(answer) < 500, request
     assert ask(server).status == 200
     assert logged == []
-
-
-def test_a_connection_stays_open_where_it_may(serve: Serve) -> None:
-    for server, stays_open in (
-        (serve(), False),
-        (serve(options=ServerOptions(name="test", keep_alive_s=60.0)), True),
-    ):
-        with closing(HTTPConnection("127.0.0.1", server.port, timeout=HANG_S)) as connection:
-            for _ in range(2):
-                connection.request("GET", "/")
-                assert connection.getresponse().read() == b"here"
-                assert (connection.sock is not None) == stays_open
 
 
 def test_over_tls_nobody_else_is_let_in_or_hinders(

@@ -1,13 +1,16 @@
 """The fixtures of the tests of metrics: a server of pages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 
 import pytest
+from starlette.responses import Response
 
 from actors.metrics.endpoint import MetricsServer, Render
 from prism.config import MetricsConfig
-from tests.actors.metrics.pages import ANY, PAGES, Serve
+
+Serve = Callable[..., MetricsServer]
+PAGES: Mapping[str, Render] = {"/metrics": lambda _: Response(b"up 1\n")}
 
 
 @pytest.fixture
@@ -15,11 +18,8 @@ def serve() -> Iterator[Serve]:
     """Return a function that starts a server, which ends with the test."""
     with ExitStack() as servers:
 
-        def start(
-            config: MetricsConfig = ANY,
-            environment: Mapping[str, str] | None = None,
-            pages: Mapping[str, Render] = PAGES,
-        ) -> MetricsServer:
-            return servers.enter_context(closing(MetricsServer(config, pages, environment or {})))
+        def start(config: MetricsConfig | None = None, environment: Mapping[str, str] | None = None) -> MetricsServer:
+            made = MetricsServer(config or MetricsConfig(port=0), PAGES, environment or {})
+            return servers.enter_context(closing(made))
 
         yield start

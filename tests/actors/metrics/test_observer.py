@@ -20,7 +20,7 @@ from structlog.typing import EventDict
 from actors.core.snapshot import FALLBACK_REASONS
 from actors.factory.domains import build_domain
 from actors.metrics.instruments import CALL, TICK
-from actors.metrics.observer import BEATS, NOTICED_LATE, PERIOD_S, LoopLag
+from actors.metrics.observer import BEATS, PERIOD_S, LoopLag
 from actors.metrics.snapshot import Histogram
 from actors.runs.summary import summarise
 from actors.runtime.sharded_engine import ShardedEngine
@@ -167,23 +167,6 @@ def test_a_world_that_cannot_be_measured_does_not_end_its_run(logged: list[Event
     assert {event["event"] for event in logged} == {"measures_failed"}
 
 
-def test_an_oracle_that_cannot_tell_its_counts_does_not_end_its_run(logged: list[EventDict]) -> None:
-    class Lost(ScriptedOracle):
-        is_lost = False
-
-        def answers_by_model(self) -> dict[str, int]:
-            if self.is_lost:
-                raise ValueError("who knows")
-            return {}
-
-    oracle = Lost()
-    watched = Watched(oracle=oracle)
-    oracle.is_lost = True
-    finished(watched)
-    assert watched.simulation.engine.tick == 36
-    assert {event["event"] for event in logged} == {"snapshot_failed"}
-
-
 LIMITED = with_oracle(max_calls=1_000_000)
 """The small run with a limit, so that questions go to the oracle's mailbox."""
 
@@ -282,22 +265,6 @@ def test_timeout_and_deadline_are_bounds_of_the_buckets_that_they_concern() -> N
     assert shown.value("prism_oracle_deadline_seconds") == DEADLINE_S
 
 
-def test_only_an_end_by_a_limit_is_counted_at_the_limit() -> None:
-    watched = Watched(BOUNDED)
-    ends = {
-        ("timeout", TIMEOUT_S * NOTICED_LATE): TIMEOUT_S,
-        ("timeout", TIMEOUT_S * 1.5): TIMEOUT_S * 1.5,
-        ("timeout", 2.0): 2.0,
-        ("deadline", DEADLINE_S + 0.01): DEADLINE_S,
-        ("server_error", TIMEOUT_S + 0.01): TIMEOUT_S + 0.01,
-        ("", TIMEOUT_S + 0.02): TIMEOUT_S + 0.02,
-    }
-    for reason, duration_s in ends:
-        watched.metrics.answered(reason, duration_s)
-    watched.metrics.run_built(watched.simulation)
-    assert watched.scrape().value(f"{CALLS}_sum") == pytest.approx(sum(ends.values()))
-
-
 BOUNDS = (0.1, 0.5, 1.0)
 
 
@@ -314,21 +281,6 @@ def test_it_counts_as_the_prometheus_client_does(values: list[float]) -> None:
         seen += count
         assert registry.get_sample_value("seconds_bucket", {"le": bound}) == seen
     assert registry.get_sample_value("seconds_sum") == counts.total
-
-
-def test_process_interpreter_and_collector_are_shown_too() -> None:
-    text = Watched().text()
-    for name in (
-        "process_resident_memory_bytes",
-        "process_virtual_memory_bytes",
-        "process_cpu_seconds_total",
-        "process_start_time_seconds",
-        "process_open_fds",
-        "process_max_fds",
-        "python_info",
-        "python_gc_objects_collected_total",
-    ):
-        assert f"\n{name}" in text
 
 
 def test_promtool_has_nothing_to_complain_about() -> None:
@@ -354,12 +306,6 @@ class LateClock:
         return anyio.current_time() + self.blocked_s
 
 
-async def beats(lag: LoopLag, seconds: float) -> None:
-    """Let it beat for so long."""
-    with anyio.move_on_after(seconds):
-        await lag.run()
-
-
 @in_schedules(1)
 async def test_a_block_is_the_lag_of_the_beat_that_it_delayed() -> None:
     clock = LateClock()
@@ -379,15 +325,3 @@ async def test_a_block_is_the_lag_of_the_beat_that_it_delayed() -> None:
     assert after[0] == 0.0
     assert after[1] == late[0]
     assert gone[1] == 0.0
-
-
-@in_schedules(1)
-async def test_an_overdue_beat_is_a_lag_already() -> None:
-    clock = LateClock()
-    lag = LoopLag(clock)
-    await beats(lag, 1.1)
-    clock.blocked_s += 30.0
-    beat = lag.now()
-    assert 29.0 < beat[0] == beat[1] <= 30.0
-    assert lag.age_s is not None
-    assert lag.age_s > 29.0

@@ -11,7 +11,6 @@ from threading import Thread
 import httpx
 import msgspec
 import pytest
-from structlog.typing import EventDict
 
 from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged
@@ -19,27 +18,9 @@ from actors.core.phase import Phase
 from actors.metrics.endpoint import Endpoint, MetricsServer, Scrapes
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
-from tests.actors.http.support import ask, until
-from tests.actors.metrics.pages import PAGES, Serve
+from tests.actors.http.support import ask
+from tests.actors.metrics.conftest import PAGES, Serve
 from tests.actors.social_runs import SMALL
-
-
-def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
-    answer = ask(serve(), "/metrics")
-    assert (answer.status, answer.body) == (200, "up 1\n")
-    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == ("no-store", "nosniff")
-    answer = ask(serve(), "/admin")
-    assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /broken\n")
-
-
-def test_an_error_is_one_line_to_the_reader_and_its_cause_is_in_the_log(serve: Serve, logged: list[EventDict]) -> None:
-    answer = ask(serve(), "/broken")
-    assert (answer.status, answer.body) == (500, "this page cannot be made; the run's log says why\n")
-    assert until(lambda: bool(logged))
-    assert [(event["event"], event["error"]) for event in logged] == [
-        ("metrics_request_failed", "ValueError: a secret thing")
-    ]
 
 
 def test_probes_say_whether_the_run_is_alive_and_ready() -> None:

@@ -1,8 +1,6 @@
 """Agents that are tasks of their own, and those whose turns are taken many at once or one by one, give one journal."""
 
-import asyncio
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +11,10 @@ from actors import read_config, resume, run
 from actors.runtime.activation import MANY, way_of
 from actors.store.journal import JOURNAL
 from prism.config import Config, RunConfig
-from prism.statechart import Oracle
-from tests.actors.oracles import SlowOracle
-from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
+from tests.actors.social_runs import SMALL
 from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
 from tests.catalogue import catalogue
-from tests.domains import Crossing, TrafficDomain, TrafficLight, traffic_chart
+from tests.domains import TrafficDomain
 from tests.paths import ROOT, real_path
 from tests.schedules import run_scheduled
 from tests.tiers import Size
@@ -63,10 +59,6 @@ def at_once(settings: Config) -> Config:
     return msgspec.structs.replace(settings, run=msgspec.structs.replace(settings.run, activation="compiled"))
 
 
-def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
-    return SlowOracle(oracle, seed, longest_s=20.0)
-
-
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
@@ -77,23 +69,6 @@ def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
     other = run(at_once(chosen))
     assert (other.digest, other.summary.world) == (first.digest, first.summary.world)
     assert other.summary.transitions == first.summary.transitions
-
-
-@catalogue(
-    "settings",
-    [
-        with_deliberation(0),
-        with_deliberation(4),
-        with_simulation(with_deliberation(2), seed=5),
-        with_oracle(queue_size=1, max_concurrency=1),
-    ],
-)
-def test_slow_answers_in_any_schedule_change_nothing(settings: Config, size: Size) -> None:
-    reference = digest_of(settings)
-    found = {
-        digest_of(at_once(settings), schedule=seed, ask=partial(slow, seed)) for seed in range(size(24, everyday=2))
-    }
-    assert found == {reference}
 
 
 def stories(settings: Config, domain: Callable[[], TrafficDomain], schedule: int) -> tuple[object, ...]:
@@ -127,33 +102,6 @@ def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path)
     config_file.write_text(config_file.read_text().replace(f"activation: {first}", f"activation: {other}"))
     resume(tmp_path / "run", ticks=SMALL.simulation.length)
     assert (tmp_path / "run" / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()
-
-
-def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox() -> None:
-    made: list[int] = []
-
-    class Counting(TrafficDomain):
-        def agent(self, agent_id: int) -> TrafficLight:
-            made.append(agent_id)
-            return super().agent(agent_id)
-
-    class Few(Crossing):
-        """A world in which something happens to the first two lights only."""
-
-        def triggers(self, tick: int) -> list[Any]:
-            return [each for each in super().triggers(tick) if each.agent < 2]
-
-    async def tasks() -> int:
-        domain = Counting(500, traffic_chart())
-        domain.world = Few(500)
-        crossing = CrossingRun(at_once(config(ticks=4)), domain)
-        seen: list[int] = []
-        await crossing.simulation.run(lambda _: seen.append(len(asyncio.all_tasks())))
-        assert len(crossing.simulation.mailboxes) == 0
-        return max(seen)
-
-    assert run_scheduled(0, tasks) < 10
-    assert made == [0, 1]
 
 
 @catalogue(

@@ -1,10 +1,7 @@
 """Answers: read into columns whatever their order, and computed at once as they are one by one."""
 
-import asyncio
-import random
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,68 +9,12 @@ from hypothesis import strategies as st
 from actors.core.messages import Codec, Decided
 from actors.core.ports import Record
 from actors.runtime.answers import AnswerReader
-from actors.runtime.simulation import Simulation
 from prism.agents import Question, Update
-from prism.config import Config
-from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.domain import SocialDomain
-from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
-from prism.statechart import Behaviour, Oracle
+from prism.statechart import Oracle
 from tests.actors.oracle.bench import Bench, question
-from tests.actors.runtime.test_compiled import Settings, random_chart, random_settings
-from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
-
-
-def settings_of(seed: int) -> Settings:
-    """Return settings of a world whose oracle has weights of every kind, and now and then a limit, or is off."""
-    draw, settings = random.Random(seed), random_settings(seed)  # a test
-    oracle: Settings = {**settings["oracle"], "max_fallback_share": 1.0}
-    people = settings["population"]
-    people["attributes"] = {**people["attributes"], "region": {"type": "text", "values": ["north", "south"]}}
-    people["attributes"]["urban"] = {"type": "bool", "probability": 0.4}
-    people["ambiguity"] = draw.choice([0.3, 1.0])
-    settings["population"]["posts_per_session"] = 0.9
-    oracle["choice"] = {
-        "scale": draw.uniform(0.01, 2.0),
-        "like": draw.uniform(-3.0, 3.0),
-        "quality": draw.choice([0.0, 0.7]),
-        "exposure": 0.3 if settings["feed"]["exposure"] == "complex" else 0.0,
-        "openness": draw.choice([0.0, 1.3]),
-        "attributes": draw.choice([{}, {"anxiety": 0.7, "patience": -0.2, "urban": 0.4, "region": {"north": 0.9}}]),
-        "states": draw.choice([{}, {"scrolling": 0.4}]),
-    }
-    kind = draw.choice(["", "", "", "calls", "off"])
-    if kind == "calls":
-        oracle["max_calls"] = draw.choice([3, 30])
-    return {**settings, "oracle": oracle, "statechart": {"oracle_enabled": kind != "off"}}
-
-
-def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: bool) -> tuple[Any, ...]:
-    """Return the digest, the totals, the people and the answers of a run."""
-    config = msgspec.convert({**settings, "run": {**settings["run"], "activation": way}}, Config)
-    domain = SocialDomain(config, build_population(config.population, config.simulation.seed), chart)
-    oracle: Any = domain.oracle()
-    if not at_once:
-        oracle.people = None
-    simulation = Simulation(config, domain)
-    asyncio.run(simulation.run())
-    answered = simulation.oracle.statistics.answered
-    world = domain.world
-    return simulation.engine.digest.hexdigest(), world.totals(), [*world.columns()], answered
-
-
-@pytest.mark.slow
-def test_random_worlds_have_one_digest_however_their_questions_are_answered(size: Size) -> None:
-    answered = 0
-    for seed in range(size(60, everyday=6)):
-        settings, chart = settings_of(seed), SOCIAL_BEHAVIOUR if seed % 3 else random_chart(seed)
-        reference = outcome(settings, chart, "resident", at_once=False)
-        assert outcome(settings, chart, "compiled", at_once=True) == reference, seed
-        answered += reference[-1]
-    assert answered > 5 * seed, "people ask"
 
 
 class AtOnce(Oracle[Any]):

@@ -3,7 +3,6 @@ from itertools import pairwise
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
 
 from actors.core.errors import ActorError, MailboxClosedError, first_error
@@ -121,15 +120,6 @@ async def test_in_real_time_the_clock_does_not_wait_and_records_what_is_late() -
     assert run.story(0)[2:] == [(4, "red", "timeout"), (5, "green", "rule")]
     assert run.updates(0)[2].reason == "late"
     assert (run.simulation.engine.open_questions.late, anyio.current_time()) == (1, 6.0)
-
-
-@in_schedules(20)
-async def test_an_oracle_that_never_answers_ends_in_recorded_timeouts_and_no_hang() -> None:
-    settings = msgspec.structs.replace(config(), oracle=OracleConfig(on_outage="fallback", max_attempts=1))
-    run = await CrossingRun(settings, oracle=ScriptedOracle(never)).run()
-    sources = [update.source for update in run.world.updates]
-    assert "timeout" in sources
-    assert "oracle" not in sources
 
 
 @in_schedules(20)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from actors.core.frames import ORIGIN
 from actors.core.ports import Record
 from actors.core.state import RunState
-from actors.factory.config_file import read_config, read_settings
+from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
@@ -32,7 +32,6 @@ from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.actors.shards_here import ShardsHere
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
-from tests.paths import ROOT
 from tests.social.test_joining import built, hours
 from tests.tiers import Size
 
@@ -111,24 +110,6 @@ def test_any_number_of_shards_makes_the_run_of_one_process(size: Size, monkeypat
         whole = run_in(world, 0)
         for shards in SHARDS[seed % 2 :: 2]:
             assert run_in(world, shards) == whole, (seed, shards)
-
-
-CONFIGS = "opinions", "partisans", "cascades", "contagion", "default", "friends", "headlines", "stress"
-"""The worlds that come with PRISM, but for those that need a model or a file that it does not have."""
-CHANGED = {"opinions": "attribute_changes", "partisans": "follows"}
-"""What people of two of them change, which others see."""
-
-
-def test_a_world_that_comes_with_prism_makes_the_run_of_one_process(size: Size) -> None:
-    for name in CONFIGS[: size(len(CONFIGS), everyday=2)]:
-        config = read_config(ROOT / "configs" / f"{name}.yaml", [*SMALL])
-        domain = build_domain(config).domain
-        assert isinstance(domain, SocialDomain)
-        world = World(config, domain.behaviour, domain.population)
-        whole: Any = run_in(world, 0)
-        for shards in (2, 3, 8)[: size(3, everyday=1)]:
-            assert run_in(world, shards) == whole, (name, shards)
-        assert name not in CHANGED or whole[1][CHANGED[name]] > 10
 
 
 def test_people_publish_their_own_posts_in_their_own_hours_in_every_way() -> None:
@@ -249,11 +230,3 @@ async def stops(world: World, at: int, make: Callable[[int], LanguageModel | Non
 
 def test_a_run_that_is_told_to_stop_ends_with_the_tick_that_its_shards_have_begun() -> None:
     anyio.run(stops, random_world(3), 7, lambda _: None)
-
-
-def test_ranges_have_everybody_once_and_about_as_much_work() -> None:
-    world = random_world(5)
-    shard = SocialDomain(world.config, world._people, world._behaviour).shard()
-    for count in SHARDS:
-        ranges = shard.ranges([1 / count] * count)
-        assert [person for each in ranges for person in each] == [*range(world._people.size)]

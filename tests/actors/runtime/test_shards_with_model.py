@@ -1,8 +1,6 @@
 """People in shards put their questions to the one oracle of the run: it answers and refuses as for one process."""
 
-from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,7 +14,6 @@ from actors.runtime.simulation import Simulation
 from actors.testing import ScriptedModel
 from prism.config import Config
 from prism.llm import ChatRequest, Completion
-from prism.llm.tape import Tape, TapedModel
 from prism.rng import uniform
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.people.population import build_population
@@ -158,18 +155,3 @@ def test_a_run_goes_on_with_its_open_questions_in_another_number_of_shards(size:
 
 def test_a_run_that_is_told_to_stop_while_it_asks_goes_on_later() -> None:
     run_scheduled(5, partial(stops, asking_world(2, deliberation=4), 21, SlowModel))
-
-
-def test_a_tape_of_shards_answers_any_number_of_shards(tmp_path: Path) -> None:
-    world, path = asking_world(0, max_attempts=1), tmp_path / "tape.sqlite"
-
-    async def run(shards: int, model: TapedModel) -> str:
-        simulation = await world.simulation(shards, model=model)
-        await simulation.run()
-        return simulation.engine.digest.hexdigest()
-
-    with closing(Tape(path, "record")) as tape:
-        recorded = anyio.run(run, 2, TapedModel(ScriptedModel(says), tape, "record"))
-    with closing(Tape(path, "replay")) as tape:
-        for shards in (0, 3):
-            assert anyio.run(run, shards, TapedModel(None, tape, "replay")) == recorded

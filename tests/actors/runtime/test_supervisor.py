@@ -32,12 +32,6 @@ class Deaf(Crossing):
         self.away.pop(update.agent, None)
 
 
-def test_crashes_are_forgiven_up_to_the_limit_within_the_period() -> None:
-    intensity = RestartIntensity(limit=2, period_ticks=10)
-    assert [intensity.add_crash("a", tick) for tick in (0, 5, 10, 12)] == [False, False, False, True]
-    assert intensity.crashes == 4
-
-
 @in_schedules(20)
 async def test_a_guard_that_raises_is_false_and_crashes_nobody() -> None:
     domain = TrafficDomain(3, traffic_chart(guard=faulty(lambda light: light.agent_id == 1)))

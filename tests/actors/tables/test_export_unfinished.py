@@ -16,9 +16,7 @@ from actors.store.oracle_log import ANSWERS
 from actors.store.rounds import ROUNDS
 from tests.actors.store.independent_reader import frames, read_run
 from tests.actors.tables.exports import Read, exported
-from tests.actors.tables.test_export import check_posts, check_questions, check_transitions
 from tests.catalogue import catalogue
-from tests.command import prism_alone
 
 HAPPENED = ("transitions", "engagements", "feeds")
 GROWING = {
@@ -90,28 +88,6 @@ def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: 
         part = exported("csv", tmp_path / "part", run)[1]
         assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     assert (part["runs"][0]["status"], part["runs"][0]["ticks"]) == ("running", 20)
-
-
-@pytest.mark.slow
-def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, tmp_path: Path) -> None:
-    forked = prism_alone(
-        *("fork", str(embedded), "--at", "24", "--set", "oracle.choice.like=3", "--out", str(tmp_path / "fork")),
-        "--quiet",
-    )
-    assert forked.code == 0, forked.err
-    both = exported("csv", tmp_path / "both", embedded, tmp_path / "fork")[1]
-    alone = exported("csv", tmp_path / "alone", tmp_path / "fork")[1]
-    parent = exported("csv", tmp_path / "parent", embedded)[1]
-    assert {name: [row for row in rows if row["run"] == "fork"] for name, rows in both.items()} == alone
-    assert {name: [row for row in rows if row["run"] == "run"] for name, rows in both.items()} == parent
-    check_transitions(alone, read_run(tmp_path / "fork"))
-    check_posts(alone, tmp_path / "fork")
-    check_questions(alone, tmp_path / "fork")
-    (row,) = alone["runs"]
-    assert (row["parent"], row["fork_tick"]) == (embedded.name, 24)
-    past = [[{**row, "run": ""} for row in each["transitions"] if row["tick"] < 24] for each in (alone, parent)]
-    assert past[0] == past[1]
-    assert alone["transitions"] != parent["transitions"]
 
 
 def test_damage_that_no_crash_explains_is_refused_and_nothing_is_written(embedded: Path, tmp_path: Path) -> None:

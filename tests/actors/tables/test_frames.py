@@ -46,18 +46,6 @@ def test_engagements_have_names_and_texts_and_keep_the_numbers_at_the_end(result
     assert str(found["time"][0].tzinfo) == "UTC"
 
 
-def test_the_first_library_that_is_installed_is_taken_and_the_two_have_the_same_rows(result: RunResult) -> None:
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    one, other = result.table("transitions"), result.table("transitions", "polars")
-    assert isinstance(one, pandas.DataFrame)
-    assert isinstance(other, polars.DataFrame)
-    ours, theirs = columns(one), columns(other)
-    assert {name: values for name, values in ours.items() if name != "time"} == {
-        name: values for name, values in theirs.items() if name != "time"
-    }
-    assert set(ours["to_state"]) <= {str(state) for state in result.summary.states_visited}
-
-
 def test_cascades_are_those_of_the_summary_in_every_library(result: RunResult) -> None:
     pandas, polars, arrow = (result.table("cascades", library) for library in ("pandas", "polars", "arrow"))
     sizes = Counter(map(str, pandas["posts"]))
