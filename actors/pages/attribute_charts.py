@@ -30,11 +30,9 @@ CLUSTER: Final = 0.1
 """The share of the people that a cluster has at least: fewer are on the fringe."""
 
 
-def attribute_charts(group: RunGroup, *, is_alone: bool) -> list[Chart]:
-    """Return a chart for each attribute that people change, of the first run of a group."""
-    run = group.first
-    of = "" if is_alone else f", {group.label or run.name}"
-    return [_chart(run, each, of) for each in run.attributes[:CHARTS_MAX]]
+def attribute_charts(run: RunRecord) -> list[Chart]:
+    """Return a chart for each attribute that people change."""
+    return [_chart(run, each) for each in run.attributes[:CHARTS_MAX]]
 
 
 def attributes_in_words(run: RunRecord) -> list[str]:
@@ -45,11 +43,11 @@ def attributes_in_words(run: RunRecord) -> list[str]:
     ]
 
 
-def _chart(run: RunRecord, of_people: AttributeCourse, of: str) -> Chart:
+def _chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
     name, length = _named(of_people), run.config.simulation.ticks_per_round
-    title = f"{name[:1].upper()}{name[1:]} over the rounds{of}"
+    title = f"{name[:1].upper()}{name[1:]} over the rounds"
     note, marks = interventions_note([RunGroup("", (run,))]), [tick / length for tick, _ in run.course.interventions]
-    clock = None if of else (0.0, 1 / length)
+    clock = (0.0, 1 / length)
     if isinstance(of_people, NumberCourse):
         values, ends = [each.values for each in of_people.moments], (of_people.low, of_people.high)
         low, high = np.quantile(values[-1], (0.25, 0.75))
@@ -57,7 +55,7 @@ def _chart(run: RunRecord, of_people: AttributeCourse, of: str) -> Chart:
         told = "The stronger the colour, the more people; the line is their median. At the end the middle half "
         whole, told = of_people.is_whole, f"{told}{half}.{note}"
         drawn = attribute(of_people.rounds, values, title, told, name=name, ends=ends, is_whole=whole, marks=marks)
-        drawn = drawn if clock is None else drawn.properties(usermeta={"clock": clock})
+        drawn = drawn.properties(usermeta={"clock": clock})
     else:
         lines = {
             f"{name}: {value}": course(of_people.rounds, [[100.0 * each[value] for each in of_people.shares]])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
-from actors.pages.html import Element, Node, Picture, from_xml, tag
+from actors.pages.html import Element, Node, Picture, rendered, tag
 from actors.pages.style import ROOMS
 from actors.pages.words import count, pages_number
 
@@ -19,9 +18,8 @@ ROWS_MAX = 60
 _WORD = re.compile(r"[^\W\d]{2,}")
 _OF_NUMBERS = frozenset({"model", "no", "of", "to", "under"})
 """The words that a cell with a number may have."""
-NAME_LETTERS = 7
-"""The letters of a word in the first column that is not to be broken."""
 
+_SIZES = re.compile(r' (?:viewBox|width|height)="[^"]*"')
 
 Cell = Node | int | float | None
 """A cell of a table: whole numbers have separators, other numbers three significant digits; None is a dash."""
@@ -70,22 +68,21 @@ def card(chart: Chart, name: str) -> Element:
     )
 
 
-def as_svg(chart: Picture) -> Element:
+def as_svg(chart: Picture) -> str:
     """Return a picture that needs no script."""
     from actors.plots.render import render  # noqa: PLC0415  # altair is an optional package
 
-    root = ElementTree.fromstring(render(chart.chart))  # noqa: S314  # made here
-    attributes = {name: root.attrib[name] for name in ("viewBox", "width", "height")}
-    labelled = {"role": "img", "aria-labelledby": f"{chart.name}-title"}
-    title = tag("title", chart.title, id=f"{chart.name}-title")
-    return Element("svg", {**attributes, **labelled}, (title, *from_xml(root).children))
+    svg = render(chart.chart)
+    begin, end = svg.index("<svg"), svg.index(">") + 1
+    title, name = rendered(tag("title", chart.title, id=f"{chart.name}-title")), f"{chart.name}-title"
+    return f'<svg{"".join(_SIZES.findall(svg[begin:end]))} role="img" aria-labelledby="{name}">{title}{svg[end:]}'
 
 
-def as_live(chart: Picture) -> Element:
+def as_live(chart: Picture) -> str:
     """Return a picture that a script of the local page draws, with tooltips and zoom."""
     from actors.plots.render import live  # noqa: PLC0415  # altair is an optional package
 
-    return tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart))
+    return rendered(tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart)))
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
@@ -118,10 +115,7 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
         for row in rows
     ]
     heading = tag("caption", caption, class_=None if is_shown else "unseen")
-    # The classes of a table: one if its rows have names, and one for the width below which it is a list.
-    room = next((room for least, room in ROOMS if len(table.columns) >= least), None)
-    is_named = any(len(word) >= NAME_LETTERS for row in rows for word in _text(row[0]).split())
-    looks = " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
+    looks = next((f"room-{room}" for least, room in ROOMS if len(table.columns) >= least), None)
     drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=looks)
     boxed = scrolled(drawn, f"Table: {caption}")
     note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None

@@ -1,4 +1,4 @@
-"""Charts of cascades: their sizes and shapes beside real ones, the reach of their authors, and the largest cascades."""
+"""Charts of cascades: their sizes and shapes beside real ones, and the largest cascades."""
 
 from __future__ import annotations
 
@@ -15,23 +15,19 @@ from actors.pages.html import tag
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
 from actors.plots.cascades import (
-    DOTS_MAX,
     cascade,
     cascade_depths,
     cascade_sizes,
     cascade_virality,
     of_shapes,
-    reach,
-    reactions,
 )
 from actors.plots.theme import TEXT, color_of
-from actors.results.run_record import Audience, RunGroup, RunRecord
+from actors.results.run_record import RunGroup, RunRecord
 from actors.store.posts import MadePost
-from prism.columns import Floats
 from prism.config import Config
 from prism.quoting import visible
 from prism.scorecard import Feed, Shapes, shapes_in, together
-from prism.scorecard.social import rank_correlation
+from prism.social.people.population import Population
 
 REAL: Final = "real cascades"
 FEW: Final = 5
@@ -122,63 +118,15 @@ def _reading(name: str, row: Sequence[str], shapes: Shapes) -> str:
     )
 
 
-def reach_chart(run: RunRecord, people: Audience, of: str = "") -> Chart | None:
-    """Return the reach of each original beside its author's followers; None if few posted.
-
-    `of`: the configuration, if there are several.
-    """
-    posts, is_shown = run.course.posts, run.course.has_feeds
-    roots = np.flatnonzero(posts.parents < 0)
-    if len(roots) < FEW:
-        return None
-    followers = people.followers[posts.authors[roots]].astype(np.float64)
-    reached = run.course.reached[roots].astype(np.float64)
-    rows = _by_followers(followers, reached)
-    related = rank_correlation(followers, reached)
-    step = -(-len(roots) // DOTS_MAX)
-    thinned = f" One original in {step} is drawn." if step > 1 else ""
-    reading = (
-        f"A dot is an original, the line is the median of authors with about as many followers, the band the middle "
-        f"half. Rank correlation {related:.2f} over {plural(len(roots), 'original')}.{thinned}"
-    )
-    table = Table(
-        ("followers from", "to", "originals", "lower quarter", "median reach", "upper quarter"),
-        [(count(row[1]), count(row[2]), count(row[6]), *(digits(row[at]) for at in (3, 4, 5))) for row in rows],
-    )
-    quartiles = {name: [row[at] for row in rows] for name, at in (("x", 0), ("low", 3), ("middle", 4), ("high", 5))}
-    who = "people who were shown a post of it" if is_shown else "people who liked, answered or reshared"
-    title = f"Followers and reach{f', {of}' if of else ''}"
-    return chart_of(reach(followers, reached, quartiles, who, title, reading), table)
-
-
-def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, float, float, float, float, int]]:
-    """Return for each doubling of followers: middle, least, most, the quartiles of reach, and how many there are."""
-    rows = []
-    edge = 0.0
-    while edge <= followers.max():
-        upper = max(1.0, 2.0 * edge)
-        inside = (followers >= edge) & (followers < upper)
-        if inside.sum() >= FEW:
-            low, middle, high = (float(value) for value in np.quantile(reach[inside], (0.25, 0.5, 0.75)))
-            place = float(np.median(followers[inside]))
-            rows.append((place, edge, upper - 1, low, middle, high, int(inside.sum())))
-        edge = upper
-    return rows
-
-
-def tree_charts(
-    run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES, of: str = ""
-) -> list[Chart]:
+def tree_charts(run: RunRecord, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
     """Return the largest cascades of a run, each drawn as a tree over time.
 
-    Args:
-        causes: `{original: the HTML id of the part with the causes of its cascade}`.
-        of: the end of the titles, if there are several runs.
+    `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
     """
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
-    likes = run.course.likes
+    called, likes = partial(name_of, run.people), run.course.likes
     return [
-        tree_chart(posts, run.config, f"{title}{of}", partial(name_of, people), likes, causes.get(posts[0].post))
+        tree_chart(posts, run.config, title, called, likes, causes.get(posts[0].post))
         for title, posts in zip(ORDINALS, largest, strict=False)
     ]
 
@@ -199,14 +147,13 @@ def tree_chart(
         causes: the HTML id of the part with its causes; None without one.
     """
     at = {post.post: index for index, post in enumerate(posts)}
-    shape = shapes_in(
-        np.array([-1 if post.parent is None else at[post.parent] for post in posts]), np.zeros(len(posts))
-    )
-    first, number = posts[0], posts[0].tick // config.simulation.ticks_per_round + 1
+    above = np.array([-1 if post.parent is None else at[post.parent] for post in posts])
+    shape, first = shapes_in(above, np.zeros(len(posts))), posts[0]
     liked = "" if likes is None else f", {plural(sum(likes[post.post] for post in posts), 'like')}"
     reading = (
-        f"By {called(first.author)}, tick {first.tick:,} (round {number:,}): {plural(len(posts), 'post')} with the "
-        f"original, depth {shape.depth[0]}, structural virality {shape.virality[0]:.2f}{liked}."
+        f"By {called(first.author)}, tick {first.tick:,} (round {first.tick // config.simulation.ticks_per_round + 1:,}"
+        f"): {plural(len(posts), 'post')} with the original, depth {shape.depth[0]}, structural virality "
+        f"{shape.virality[0]:.2f}{liked}."
         + (f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else "")
     )
     rows = [
@@ -221,14 +168,14 @@ def tree_chart(
         for post in posts
     ]
     columns = ("post", "kind", "author", "tick", "answers or reshares", *(() if likes is None else ("likes",)))
-    drawn = cascade(posts[:NODES_MAX], config.simulation.tick_seconds, reactions(posts[:NODES_MAX]), title, reading)
+    drawn = cascade(posts[:NODES_MAX], config.simulation.tick_seconds, title, reading)
     link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
     return chart_of(drawn, Table(columns, rows), link)
 
 
-def name_of(people: Audience | None, person: int) -> str:
+def name_of(people: Population | str | None, person: int) -> str:
     """Return a person's name with the number, or the number where names are not known."""
-    if people is None or person >= len(people.followers):
+    if people is None or isinstance(people, str) or person >= people.graph.size:
         return f"person {person:,}"
     name = visible(" ".join(people.name(person).split()))
     return f"{name if len(name) <= NAME_CHARS else f'{name[:NAME_CHARS]}…'} (person {person:,})"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.words import MINUS, short, span
+from actors.pages.words import MINUS, span
 from actors.plots.lines import Course, Panel, curves, over_time
 from actors.plots.rows import Row, rows
 from actors.plots.theme import color_of
@@ -24,10 +24,8 @@ LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
-LEVELS_MAX = 9
-"""The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
-TEXTS_MAX = 4 * LEVELS_MAX
-"""The most levels of a factor that are texts, which cannot be taken together."""
+LEVELS_MAX = 12
+"""The most levels of a factor that are drawn."""
 MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
 
@@ -164,13 +162,6 @@ def _by_seed(record: ExperimentRecord, measure: str, names: Sequence[str]) -> di
     return found
 
 
-class _Levels(NamedTuple):
-    """The shown levels of a factor, or ranges of them, with the measure there; and the number of those not shown."""
-
-    kept: list[tuple[str, Interval]]
-    left_out: int
-
-
 def effect_charts(record: ExperimentRecord) -> list[Chart]:
     """Return the main effects of each factor on each measure; none for a design without factors."""
     factors = list(dict.fromkeys(name for each in record.plan.experiment.conditions for name in each.factors))
@@ -178,16 +169,8 @@ def effect_charts(record: ExperimentRecord) -> list[Chart]:
     for measure in list(record.plan.experiment.measures)[:MEASURES_MAX] if factors else ():
         seeds = _complete_seeds(record, measure)
         if seeds:
-            effects = {name: _levels(record, name, measure, seeds) for name in factors}
-            found.append(_effects(record, measure, effects, seeds))
+            found.append(_effects(record, measure, factors, seeds))
     return found
-
-
-def effects_left_out(record: ExperimentRecord) -> list[str]:
-    """Return the measures whose main effects are not drawn, because no seed has a value in all conditions."""
-    if not record.values or not any(each.factors for each in record.plan.experiment.conditions):
-        return []
-    return [each for each in record.plan.experiment.measures if not _complete_seeds(record, each)]
 
 
 def _complete_seeds(record: ExperimentRecord, measure: str) -> set[int]:
@@ -196,52 +179,30 @@ def _complete_seeds(record: ExperimentRecord, measure: str) -> set[int]:
     return {seed for seed, conditions in counts.items() if conditions == len(record.plan.experiment.conditions)}
 
 
-def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collection[int]) -> _Levels:
-    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval.
-
-    Of many numbers, ranges of about equal sizes are taken.
-    """
-    experiment = record.plan.experiment
-    alone = conditions_for(factor, experiment.design.kind, experiment.conditions)
-    given: dict[str, Any] = {each.name: each.factors[factor] for each in alone if factor in each.factors}
-    by_level: dict[str, list[str]] = {}
-    for name, level in given.items():
-        by_level.setdefault(as_text(level), []).append(name)
-    if all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values()):
-        names = sorted(given, key=lambda name: given[name])
-        if len(by_level) <= LEVELS_MAX:
-            by_level = {text: by_level[text] for text in sorted(by_level, key=float)}
-        else:
-            parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
-            by_level = {f"{short(given[part[0]])} to {short(given[part[-1]])}": part for part in parts}
-    kept = [
-        (text, described([_mean(record, members, seed, measure) for seed in sorted(seeds)]))
-        for text, members in list(by_level.items())[:TEXTS_MAX]
-    ]
-    return _Levels(kept, len(by_level) - len(kept))
-
-
-def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measure: str) -> float:
-    return sum(record.values[name, seed][measure] for name in conditions) / len(conditions)
-
-
-def _effects(record: ExperimentRecord, measure: str, effects: Mapping[str, _Levels], seeds: Collection[int]) -> Chart:
-    levels = [(factor, *level) for factor, each in effects.items() for level in each.kept]
+def _effects(record: ExperimentRecord, measure: str, factors: Sequence[str], seeds: Collection[int]) -> Chart:
+    """Return the mean at each level of each factor, over the conditions that have it, with its interval over seeds."""
+    experiment, levels, left_out = record.plan.experiment, list[tuple[str, str, Interval]](), ""
+    for factor in factors:
+        alone = conditions_for(factor, experiment.design.kind, experiment.conditions)
+        given: dict[str, Any] = {each.name: each.factors[factor] for each in alone if factor in each.factors}
+        by_level: dict[str, list[str]] = {}
+        numbers = all(isinstance(each, int | float) for each in given.values())
+        for name in sorted(given, key=lambda name: given[name]) if numbers else given:
+            by_level.setdefault(as_text(given[name]), []).append(name)
+        for text, names in [*by_level.items()][:LEVELS_MAX]:
+            values = [sum(record.values[name, seed][measure] for name in names) / len(names) for seed in sorted(seeds)]
+            levels.append((factor, text, described(values)))
+        if (more := len(by_level) - LEVELS_MAX) > 0:
+            left_out += f" {more:,} more levels of {factor} are in results.csv."
     bars = [Row(f"{factor}: {name}", each.mean, each.low, each.high) for factor, name, each in levels]
     of = len({cell.seed for cell in record.cells})
     only = (
         f" Only the {len(seeds):,} of {of:,} seeds with a result in every condition count: with others, levels would "
         "mix unequal conditions."
     )
-    cut_off = "".join(
-        f" Of {factor} the first {len(each.kept)} levels are shown, and {each.left_out:,} more are not: "
-        "results.csv has all."
-        for factor, each in effects.items()
-        if each.left_out
-    )
     reading = (
         f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
-        f"seeds.{only if len(seeds) < of else ''}{cut_off}"
+        f"seeds.{only if len(seeds) < of else ''}{left_out}"
     )
     cells = [(factor, name, each.mean, span(each.low, each.high)) for factor, name, each in levels]
     table = Table(("factor", "level", f"mean of {measure}", "95% interval"), cells)
@@ -313,67 +274,49 @@ def course_charts(courses: OverTime) -> list[Chart]:
 
 # What a measure depends on
 
-SLOPE, FIRST, TOTAL, MU, MU_STAR, SIGMA = "slope", "first_order", "total", "mu", "mu_star", "sigma"
-DRAWN = {
-    SLOPE: "standard deviations of the measure for one of the factor",
-    FIRST: "share of the variance",
-    TOTAL: "share of the variance",
-    MU_STAR: "mean size of an elementary effect",
+INDICES: Mapping[str, tuple[str, str]] = {
+    "total": (
+        "share of the variance",
+        "The share of the variance that each factor explains alone (open) and with all its interactions (Sobol 2001).",
+    ),
+    "mu_star": (
+        "mean size of an elementary effect",
+        "The mean size of what a step of each factor does (Morris 1991). A large spread: it depends on other factors.",
+    ),
+    "slope": (
+        "standard deviations of the measure for one of the factor",
+        "The slope of the measure on each factor, standardised (linear regression).",
+    ),
 }
-"""`{kind of effect: its unit}` of those that are drawn; the others stand in the table."""
+"""`{kind of effect: its unit, and what its chart shows}` of those that are drawn; the others stand in the table."""
 NAMES = {
-    SLOPE: "slope",
-    FIRST: "first-order index",
-    TOTAL: "total index",
-    MU: "mean effect (mu)",
-    MU_STAR: "mean size (mu*)",
-    SIGMA: "spread (sigma)",
-}
-READINGS = {
-    SLOPE: "The slope of the measure on each factor, standardised, with its 95% interval (linear regression).",
-    TOTAL: (
-        "The share of the variance between points that each factor explains alone (open) and with all its "
-        "interactions (filled), with 95% intervals (Sobol 2001)."
-    ),
-    MU_STAR: (
-        "The mean size of what a step of each factor does, with its 95% interval (Morris 1991, Campolongo et al. "
-        "2007). The spread in the table tells whether it depends on the other factors."
-    ),
+    "slope": "slope",
+    "first_order": "first-order index",
+    "total": "total index",
+    "mu": "mean effect (mu)",
+    "mu_star": "mean size (mu*)",
+    "sigma": "spread (sigma)",
 }
 
 
 def sensitivity_charts(effects: Sequence[Effect]) -> list[Chart]:
     """Return for each measure the indices of its factors, the largest first; none for designs of levels."""
-    measures = list(dict.fromkeys(each.measure for each in effects if each.kind in DRAWN))
+    measures = list(dict.fromkeys(each.measure for each in effects if each.kind in INDICES))
     return [_indices(name, [each for each in effects if each.measure == name]) for name in measures[:MEASURES_MAX]]
 
 
 def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
-    kinds = {each.kind for each in effects}
-    leading = TOTAL if TOTAL in kinds else MU_STAR if MU_STAR in kinds else SLOPE
+    leading = next(kind for kind in INDICES if any(each.kind == kind for each in effects))
     size = {each.factor: abs(each.value) for each in effects if each.kind == leading}
-    order = sorted(size, key=lambda factor: -size[factor])
+    ordered = sorted((each for each in effects if each.factor in size), key=lambda each: -size[each.factor])
     bars = [
-        Row(
-            factor if kind == leading else f"{factor}, alone",
-            each.value,
-            each.low,
-            each.high,
-            BLUE if kind == leading else ORANGE,
-            kind == leading,
-        )
-        for factor in order
-        for kind in (leading, FIRST)
-        for each in effects
-        if (each.factor, each.kind) == (factor, kind)
+        Row(each.factor, each.value, each.low, each.high, BLUE)
+        if each.kind == leading
+        else Row(f"{each.factor}, alone", each.value, each.low, each.high, ORANGE, is_filled=False)
+        for each in ordered
+        if each.kind in (leading, "first_order")
     ]
-    table = Table(
-        ("factor", "", "value", "95% interval"),
-        [
-            (each.factor, NAMES.get(each.kind, each.kind), each.value, span(each.low, each.high))
-            for factor in order
-            for each in effects
-            if each.factor == factor
-        ],
-    )
-    return chart_of(rows(bars, DRAWN[leading], f"What {measure} depends on", READINGS[leading]), table)
+    cells = [(each.factor, NAMES.get(each.kind, each.kind), each.value, span(each.low, each.high)) for each in ordered]
+    unit, reading = INDICES[leading]
+    table = Table(("factor", "", "value", "95% interval"), cells)
+    return chart_of(rows(bars, unit, f"What {measure} depends on", f"{reading} Lines are 95% intervals."), table)

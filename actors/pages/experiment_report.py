@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from actors.factory.shipped import replications
 from actors.pages.audit_section import audit_section
@@ -13,7 +14,6 @@ from actors.pages.experiment_charts import (
     LINES_MAX,
     course_charts,
     effect_charts,
-    effects_left_out,
     forest,
     mean_charts,
     p_words,
@@ -21,7 +21,7 @@ from actors.pages.experiment_charts import (
     size_chart,
 )
 from actors.pages.html import Element, Node, tag
-from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
+from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing, told_of
 from actors.pages.words import count, listed, pages_number, place_of, plural, span
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import read_over_time
@@ -39,7 +39,7 @@ from actors.studies.replications.ledger import (
     read_line,
     said_here,
 )
-from prism.experiment import Comparison, Condition
+from prism.experiment import Comparison
 from prism.quoting import as_text
 
 SEEDS_SHOWN = 12
@@ -53,7 +53,7 @@ def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] =
     `on_step`: called with each section, before it is made.
     """
     title = "Report of an experiment"
-    return document(title, header(record, title), list(experiment_sections(record, on_step)))
+    return document(title, header(record, title), list(told_of(experiment_sections(record), on_step)))
 
 
 def header(record: ExperimentRecord, title: str) -> Element:
@@ -108,15 +108,8 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
         )
 
 
-def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> Iterator[Section]:
-    """Yield the sections of the page; those without content are left out."""
-    for section in _sections(record):
-        if section is not None:
-            on_step(section.title)
-            yield section
-
-
-def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
+def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
+    """Yield the sections of the page; None for those without content."""
     outcome, line = record.outcome, read_line(record.path / LINE)
     if line is not None:
         yield _published(line)
@@ -139,9 +132,6 @@ def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
         yield Section("predictions", "Predictions", [shown, *notes, missing(told)])
     # Main effects, and the indices of a sampled design.
     parts: list[Node] = [grid(charts, "effects")] if (charts := effect_charts(record)) else []
-    if left_out := effects_left_out(record):
-        why = "no seed has a result in every condition, and means over unequal conditions would be no effects."
-        parts.append(missing(f"No main effects on {listed(left_out, SEEDS_SHOWN)}: {why}"))
     if indices := sensitivity_charts(outcome.effects):
         parts.append(grid(indices, "indices"))
     yield Section("effects", "What the measures depend on", parts) if parts else None
@@ -162,11 +152,8 @@ def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
         ]
         table = Table(("threshold", "mean", "of the condition", ""), limits)
         shown = table_of(table, "The mean that is nearest to the limit", is_shown=True)
-        yield Section(
-            "thresholds",
-            "Thresholds",
-            [shown if record.is_final else missing("Thresholds are judged at the end.")],
-        )
+        judged = shown if record.is_final else missing("Thresholds are judged at the end.")
+        yield Section("thresholds", "Thresholds", [judged])
     if outcome.missing:
         lost = [(name, len(seeds), listed([*map(str, seeds)], SEEDS_SHOWN)) for name, seeds in outcome.missing.items()]
         shown = table_of(Table(("condition", "cells", "seeds"), lost), "Cells without a result", is_shown=True)
@@ -177,90 +164,58 @@ def _sections(record: ExperimentRecord) -> Iterator[Section | None]:
 
 def _statistics(record: ExperimentRecord) -> Iterator[Node]:
     """Yield what is supported, what is not, and what is exploratory, in words."""
-    more = record.outcome.answers[SHOWN_MAX:]
-    if more:
+    outcome, experiment = record.outcome, record.plan.experiment
+    if more := outcome.answers[SHOWN_MAX:]:
         yield tag("h3", "Further answers")
         yield tag("ul", *(tag("li", f"{each.hypothesis}: {each.text}") for each in more[:WORDS_MAX]))
     named = _named(record)
-    planned = [pair for pair in named if pair[1].hypothesis.with_test not in record.outcome.exploratory]
-    supported = [pair for pair in planned if pair[1].supported]
-    others = [pair for pair in planned if not pair[1].supported]
-    explored = [pair for pair in named if pair not in planned]
-    if not record.plan.experiment.hypotheses:
+    if not experiment.hypotheses:
         yield missing("No hypothesis was planned, so nothing is supported or not: what follows is a description.")
         return
     if not named:
         yield missing("No two cells of a pair are done yet, so nothing can be compared.")
         return
-    for heading, kept in (("Supported", supported), ("Not supported", others), ("Exploratory", explored)):
-        if kept:
+    kept: dict[str, list[Node]] = {"Supported": [], "Not supported": [], "Exploratory": []}
+    among = dict[bool, int]()
+    for name, each in named:
+        is_late = each.hypothesis.with_test in outcome.exploratory
+        among[is_late] = each.among
+        difference = each.difference
+        interval = "" if difference.low is None else f" (95% interval {span(difference.low, difference.high)})"
+        p = p_words(each.p_holm) if each.p_holm < 0.001 else f"= {p_words(each.p_holm)}"
+        told = f"difference {pages_number(difference.mean)}{interval}, p {p}, {each.counted}"
+        heading = "Exploratory" if is_late else "Supported" if each.supported else "Not supported"
+        kept[heading].append(tag("li", f"{name}. {each.hypothesis}: {told}, test {each.hypothesis.test}."))
+    for heading, items in kept.items():
+        if items:
             yield tag("h3", heading)
-            alpha = record.plan.experiment.alpha
-            yield tag("ul", *(tag("li", _sentence(name, each, alpha)) for name, each in kept[:WORDS_MAX]))
-            if len(kept) > WORDS_MAX:
-                yield missing(f"{len(kept) - WORDS_MAX:,} more stand in the table below the forest plot.")
-    experiment, late = record.plan.experiment, len(record.outcome.exploratory)
+            yield tag("ul", *items[:WORDS_MAX])
+            if len(items) > WORDS_MAX:
+                yield missing(f"{len(items) - WORDS_MAX:,} more stand in the table below the forest plot.")
     # The number used in the correction: a hypothesis that was removed after the results counts, too.
-    among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in record.outcome.comparisons}
-    first = among.get(False, len(experiment.hypotheses) - late)
-    every = among.get(True, len(experiment.hypotheses))
-    if first:
+    late = len(outcome.exploratory)
+    if first := among.get(False, len(experiment.hypotheses) - late):
         corrected = f", corrected for the {first} planned hypotheses (Holm 1979)," if first > 1 else ""
-        yield missing(
-            f"Supported: the p value{corrected} is at most {experiment.alpha:g}, the accepted share of false alarms."
-        )
-    if others:
+        accepted = f"is at most {experiment.alpha:g}, the accepted share of false alarms"
+        yield missing(f"Supported: the p value{corrected} {accepted}. An interval is of one comparison alone.")
+    if kept["Not supported"]:
         yield missing(
             "Not supported does not mean equal: the interval says which differences the data leave possible. That two "
             "conditions are equal takes the test equivalence, with a margin."
         )
     if late:
+        every = among.get(True, len(experiment.hypotheses))
         yield missing(
             "Exploratory: the hypothesis was made after there were results, so it needs new seeds to count. Its p "
-            f"value is corrected for all {every:,} hypotheses together; those of planned ones "
-            "are not changed by it."
+            f"value is corrected for all {every:,} hypotheses together; those of planned ones are not changed by it."
         )
-    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in record.outcome.notes)
+    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in outcome.notes)
 
 
 def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
     """Return the comparisons of two conditions with their numbers."""
     numbers = {each.with_test: f"H{place}" for place, each in enumerate(record.plan.experiment.hypotheses, start=1)}
     return [(numbers.get(each.hypothesis.with_test, "H"), each) for each in record.outcome.comparisons]
-
-
-def _p(each: Comparison) -> str:
-    """Return the corrected p value in words, with the number of hypotheses that it is corrected for."""
-    p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
-    return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
-
-
-def _sentence(name: str, each: Comparison, alpha: float) -> str:
-    """Return a comparison in words: the difference with its interval, its size and its p value."""
-    difference, hypothesis = each.difference, each.hypothesis
-    known = difference.low is not None and difference.high is not None
-    interval = f" (95% interval of it alone {span(difference.low, difference.high)})" if known else ""
-    ends = f" ({span(each.effect_low, each.effect_high)})" if each.effect_low is not None else ""
-    effect = "" if each.effect_value is None else f", {each.effect} {pages_number(each.effect_value)}{ends}"
-    made = f"{_p(each)}, {each.counted}, test {hypothesis.test}"
-    size = f"Difference {pages_number(difference.mean)}{interval}{effect}, {made}."
-    return f"{name}. {hypothesis}. {size}{_discord(each, alpha)}"
-
-
-def _discord(each: Comparison, alpha: float) -> str:
-    """Return a sentence if interval and test disagree about 0; nothing where they agree."""
-    low, high = each.difference.low, each.difference.high
-    if low is None or high is None or each.hypothesis.test == "equivalence" or each.untested:
-        return ""
-    leaves_out = not low <= 0.0 <= high
-    if leaves_out == each.supported:
-        return ""
-    if each.p <= alpha and not each.supported:
-        return (
-            f" The interval leaves out 0 for this hypothesis alone; over all {each.among:,} that are corrected "
-            "together, it is not supported."
-        )
-    return f" The interval {'leaves out' if leaves_out else 'holds'} 0, but the test decides."
 
 
 def _published(line: Line) -> Section:
@@ -279,25 +234,18 @@ def _published(line: Line) -> Section:
 
 def _design(record: ExperimentRecord) -> Section:
     experiment = record.plan.experiment
-    rows = [(each.name, _settings(each)) for each in experiment.conditions]
+    rows = [(each.name, _settings(each.settings) or "as the base") for each in experiment.conditions]
     parts: list[Node] = [table_of(Table(("condition", "settings"), rows), "Conditions", is_shown=True)]
-    shared = [(name, _json(value)) for name, value in experiment.settings.items()]
-    if shared:
-        table = Table(("setting", "value"), shared)
-        parts.append(table_of(table, "Settings of all conditions", is_shown=True))
+    if experiment.settings:
+        parts.append(tag("p", f"All conditions have {_settings(experiment.settings)}."))
     measures = Table(("measure", "found in"), list(experiment.measures.items()))
     parts.append(table_of(measures, "Measures", is_shown=True))
     return Section("design", "Conditions and measures", parts)
 
 
-def _settings(condition: Condition) -> str:
-    return "; ".join(f"{name}: {_json(value)}" for name, value in condition.settings.items()) or "as the base"
-
-
-def _json(value: object) -> str:
-    """Return a setting as a text, cut if it is long."""
-    text = as_text(value)
-    return text if len(text) <= 300 else f"{text[:299]}…"
+def _settings(settings: Mapping[str, Any]) -> str:
+    texts = ((name, as_text(value)) for name, value in settings.items())
+    return "; ".join(f"{name}: {text if len(text) <= 300 else f'{text[:299]}…'}" for name, text in texts)
 
 
 def _again(record: ExperimentRecord, line: Line | None) -> Section:
@@ -322,12 +270,7 @@ def _again(record: ExperimentRecord, line: Line | None) -> Section:
         first = record.cells[0]
         facts.append((f"run of {first.condition}, seed {first.seed}", f"{CELLS}/{first.key}"))
     table = table_of(Table(("", ""), facts), "What it was made of", is_shown=True)
+    said = "What is done is not done again: a second run of the same plan only writes the table anew."
     return Section(
-        "again",
-        "How to run it again",
-        [
-            tag("p", "What is done is not done again: a second run of the same plan only writes the table anew."),
-            tag("pre", tag("code", "\n".join(lines)), tabindex=0),
-            table,
-        ],
+        "again", "How to run it again", [tag("p", said), tag("pre", tag("code", "\n".join(lines)), tabindex=0), table]
     )

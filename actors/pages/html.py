@@ -1,7 +1,7 @@
 """A builder of HTML: elements whose texts and attributes are escaped when they are written, and nowhere else.
 
-Text is data: a name such as `<script>` is shown as it is. There is no way to put markup into a page as a string; only
-elements make elements. Names of elements and attributes are the code's own, and are checked.
+Text is data: a name such as `<script>` is shown as it is. Only elements and
+pictures of `actors.plots` make markup. Names of elements and attributes are the code's own, and are checked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any, Final, NamedTuple
-from xml.etree.ElementTree import Element as XmlElement
 
 from prism.quoting import visible
 
@@ -19,7 +18,7 @@ VOID: Final = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
 RAW: Final = "style"
 """The element whose text HTML does not unescape: style rules, which are the code's own."""
 
-BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "svg", "tr"})
+BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "tr"})
 """Elements that are followed by a new line, for people who read the file."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
@@ -43,11 +42,11 @@ class Picture(NamedTuple):
 
 Node = Element | str | Picture
 """A part of a page."""
-Draw = Callable[[Picture], Element]
-"""Draws a picture: a report as SVG without a script, the local page as one that a script brings to life."""
+Draw = Callable[[Picture], str]
+"""Draws a picture as HTML: a report as SVG without a script, the local page as one that a script brings to life."""
 
 
-def _no_picture(picture: Picture) -> Element:
+def _no_picture(picture: Picture) -> str:
     raise ValueError(f"expected a page without pictures, got {picture.title!r}")
 
 
@@ -83,26 +82,9 @@ def page(*children: Node | None, draw: Draw = _no_picture, lang: str = "en") -> 
     return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang), draw)}\n"
 
 
-def from_xml(element: XmlElement) -> Element:
-    """Return an element of XML without namespaces, such as of an SVG picture, as a part of a page."""
-    children: list[Node] = [element.text] if element.text and element.text.strip() else []
-    for child in element:
-        children.append(from_xml(child))
-        if child.tail and child.tail.strip():
-            children.append(child.tail)
-    name, attributes = _local(element.tag), {_local(key): value for key, value in element.attrib.items()}
-    return tag(name, *children)._replace(attributes=attributes)
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
-
-
 def _parts(node: Node, draw: Draw) -> Iterator[str]:
-    if isinstance(node, Picture):
-        node = draw(node)
-    if isinstance(node, str):
-        yield escape(visible(node), quote=False)
+    if isinstance(node, Picture | str):
+        yield f"{draw(node)}\n" if isinstance(node, Picture) else escape(visible(node), quote=False)
         return
     attributes = "".join(f' {name}="{escape(visible(value))}"' for name, value in node.attributes.items())
     yield f"<{node.name}{attributes}>"

@@ -18,7 +18,6 @@ from actors.plots.theme import TEXT
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.palette import BLUE, SOURCES
-from prism.sharing.summary import SharingSummary
 
 _SOURCE_WORDS = {
     "rule": "a rule of the chart",
@@ -159,17 +158,11 @@ def feed_table(groups: Sequence[RunGroup]) -> Table | None:
 # Shared judgements
 
 
-def sharing_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return a chart of the judgements that the first run of each group has shared; no chart without sharing."""
-    found = [(group, group.first.summary.sharing) for group in groups if group.first.summary is not None]
-    return [
-        _shares(sharing, f" ({group.label})" if len(groups) > 1 else "")
-        for group, sharing in found
-        if sharing is not None and sharing.shares
-    ]
-
-
-def _shares(sharing: SharingSummary, of: str) -> Chart:
+def sharing_chart(run: RunRecord) -> list[Chart]:
+    """Return a chart of the judgements that a run has shared; none without sharing."""
+    sharing = None if run.summary is None else run.summary.sharing
+    if sharing is None or not sharing.shares:
+        return []
     bars, cells = [], []
     for each in sharing.shares:
         for option, shared in each.shared.items():
@@ -204,5 +197,5 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
         first = sharing.furthest[0]
         bits = interval(first.divergence, 4)
         parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
-    drawn = rows(bars, "share of questions", f"What was shared{of}", " ".join(parts), names=names)
-    return chart_of(drawn, Table(columns, cells))
+    drawn = rows(bars, "share of questions", "What was shared", " ".join(parts), names=names)
+    return [chart_of(drawn, Table(columns, cells))]

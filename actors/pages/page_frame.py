@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
 from typing import NamedTuple
 
@@ -29,6 +29,14 @@ class Section(NamedTuple):
     name: str
     title: str
     parts: list[Node]  # the content below the heading
+
+
+def told_of(sections: Iterable[Section | None], on_step: Callable[[str], None]) -> Iterator[Section]:
+    """Yield the sections that there are. `on_step`: called with the title of each, before it is drawn."""
+    for section in sections:
+        if section is not None:
+            on_step(section.title)
+            yield section
 
 
 def document(title: str, header: Element, sections: Sequence[Section]) -> str:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
 from actors.factory.input_files import plain_name
-from actors.pages.card import Table, table_of
+from actors.pages.card import Table
 from actors.pages.groups import group_name
-from actors.pages.html import Element
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, sharing_notice, spread
 from actors.pages.words import figure as digits
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS
-from actors.store.run import Recorded
-from actors.tables.database import Tables
-from actors.tables.relations import quoted
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
 from prism.scorecard import Fact
-from prism.show import Show
-from prism.tables import Column, Kind, Value
 
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
-OWN_ROWS: Final = 20
-"""The most rows that are shown of a table that a domain declares."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
@@ -232,33 +224,3 @@ def provenance(run: RunRecord) -> Table:
     if run.summary is not None:
         rows.append(("computed in", duration(run.summary.wall_s)))
     return Table(("what", "value"), rows)
-
-
-def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
-    """Yield the first rows of each table that the domain of the first run declares."""
-    run = groups[0].first
-    names = [table.name for table in run.show.tables]
-    if not names:
-        return
-    with Tables([Recorded(run.path, run.name)]) as tables:
-        tables.load(*names)
-        for name in names:
-            kept = [each for each in tables.schema[name].columns[1:] if each.kind is not Kind.TIME]
-            ((count_of_rows,),) = tables.query(f"SELECT count(*) FROM {quoted(name)}").fetchall()  # noqa: S608  # quoted
-            if not count_of_rows:
-                continue
-            listed = ", ".join(quoted(each.name) for each in kept)
-            rows = tables.query(f"SELECT {listed} FROM {quoted(name)} LIMIT {OWN_ROWS}").fetchall()  # noqa: S608  # quoted
-            cells = [[_cell(run.show, each, value) for each, value in zip(kept, row, strict=True)] for row in rows]
-            part = f", the first {OWN_ROWS} of {count_of_rows:,} rows" if count_of_rows > OWN_ROWS else ""
-            caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
-            heads = [each.name.replace("_", " ") for each in kept]
-            yield table_of(Table(heads, cells), caption, is_shown=True, rows_max=OWN_ROWS)
-
-
-def _cell(show: Show, column: Column, value: Value) -> str:
-    if value is None:
-        return NO_VALUE
-    if column.key == "agents.agent" and isinstance(value, int):
-        return show.called(value)
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -38,7 +38,7 @@ _TABLES = """
 .scroll thead th { color: var(--quiet); border-bottom-color: var(--line); vertical-align: bottom; white-space: normal;
   overflow-wrap: break-word; }
 .scroll :is(th, td).text { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.scroll .named tbody th { min-width: 8.5em; }
+.scroll tbody th.text { overflow-wrap: break-word; }
 """
 _LISTED = """
 @container (max-width: {width}px) {{

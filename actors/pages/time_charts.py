@@ -106,11 +106,8 @@ def _point(run: RunRecord) -> str:
     return "tick" if ticks == 1 else f"stretch of {plural(ticks, 'tick')}"
 
 
-def chart_with_counts(run: RunRecord, of: str = "") -> Chart | None:
-    """Return the statechart with the run's counts on it; None if it cannot be read.
-
-    `of`: the end of the title, if there are several.
-    """
+def chart_with_counts(run: RunRecord) -> Chart | None:
+    """Return the statechart with the run's counts on it; None if it cannot be read."""
     if run.chart is None or not run.chart.arrows:
         return None
     never = [arrow for arrow in run.chart.arrows if not arrow.count]
@@ -119,7 +116,7 @@ def chart_with_counts(run: RunRecord, of: str = "") -> Chart | None:
         f"wider an arrow, the more often it was taken. "
         + (f"{plural(len(never), 'arrow')} never." if never else "Each was taken at least once.")
     )
-    drawn = statechart(run.chart, f"The statechart, with what was done on it{of}", reading)
+    drawn = statechart(run.chart, "The statechart, with what was done on it", reading)
     return chart_of(drawn, flow_table(run), is_wide=True)
 
 

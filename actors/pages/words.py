@@ -13,7 +13,7 @@ import msgspec
 
 from prism.answers import figure as measured
 from prism.sharing.audit import Estimate
-from prism.sharing.summary import SharedShares, SharingSummary
+from prism.sharing.summary import SharingSummary
 
 NONE = "none"
 MINUS = "\N{MINUS SIGN}"
@@ -58,14 +58,6 @@ def span(low: float | None, high: float | None) -> str:
     return NO_VALUE if low is None or high is None else f"{pages_number(low)} to {pages_number(high)}"
 
 
-def short(value: float) -> str:
-    """Return a number as axes have it: `1,200`, `0.05`; from 10,000 on in thousands or millions, as `25k`, `3M`."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= max(size, 1e4):
-            return f"{value / size:,.4g}{unit}"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
-
-
 def listed(items: Sequence[str], most: int = 6) -> str:
     """Return items as a list in words: `a, b and c`."""
     if not items:
@@ -108,7 +100,7 @@ def text_of(value: Any) -> str:
 
 POINT: Final = 0.01
 TENTH: Final = 0.1
-"""The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
+"""A share may be off by the smaller of a point and a tenth of itself."""
 FAR: Final = 0.05
 """Bits from which shared judgements say little about a person: for example 76% in place of 50%."""
 
@@ -138,21 +130,15 @@ def sharing_notice(sharing: SharingSummary) -> str | None:
             f"What was shared is {interval(sharing.divergence, 3)} bits from what people would have got by themselves, "
             "which is far: the model judges by more than the fields of archetypes."
         )
-    wrong = [(each, option) for each in sharing.shares for option in each.corrected if _is_off(each, option)]
-    if not wrong:
-        return None
-    each, option = wrong[0]
-    return (
-        f"Sharing has changed what was chosen: {option} has a share of {each.shared[option]:.3f}, and would have "
-        f"{interval(each.corrected[option], 3)} if everybody had been asked. Cascades and states that follow from "
-        "these choices are off as well."
-    )
-
-
-def _is_off(each: SharedShares, option: str) -> bool:
-    """Return whether the share of an option is surely wrong, by a point or a tenth of it."""
-    corrected, share = each.corrected[option], each.shared[option]
-    if corrected.low is None or corrected.high is None:
-        return False
-    margin = min(POINT, TENTH * share)
-    return not corrected.low - margin <= share <= corrected.high + margin
+    for each in sharing.shares:
+        for option, estimate in each.corrected.items():
+            shared = each.shared[option]
+            margin = min(POINT, TENTH * shared)  # of a rare choice, such as to reshare, a point is much
+            low, high = estimate.low, estimate.high
+            if low is not None and high is not None and not low - margin <= shared <= high + margin:
+                return (
+                    f"Sharing has changed what was chosen: {option} has a share of {shared:.3f}, and would have "
+                    f"{interval(estimate, 3)} if everybody had been asked. Cascades and states that follow from these "
+                    "choices are off as well."
+                )
+    return None

@@ -2,13 +2,11 @@
 
 from actors.plots import home  # noqa: F401  # before the others, which import altair
 from actors.plots.cascades import (
-    Marks,
     cascade,
     cascade_depths,
     cascade_sizes,
     cascade_virality,
     cascades,
-    reach,
     tails,
 )
 from actors.plots.lines import Course, Panel, course, curves, over_rounds, over_time
@@ -19,7 +17,6 @@ from actors.plots.statechart import statechart
 
 __all__ = [
     "Course",
-    "Marks",
     "Panel",
     "Row",
     "attribute",
@@ -33,7 +30,6 @@ __all__ = [
     "dark",
     "over_rounds",
     "over_time",
-    "reach",
     "render",
     "rows",
     "statechart",

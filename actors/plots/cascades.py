@@ -1,24 +1,21 @@
-"""Charts of cascades: how many grow how large, how far their authors reach, and one as a tree over time."""
+"""Charts of cascades: how many grow how large, and one as a tree over time."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import altair as alt
 import numpy as np
 
 from actors.plots.lines import Course, curves
-from actors.plots.theme import LINE, above, axis, columns, data, fitted, floats, key, themed
+from actors.plots.theme import LINE, axis, columns, data, fitted, floats, key, themed
 from prism.columns import Floats
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Shapes, shapes_in
 from prism.social.ties.graph_library import load_igraph
 
 POINTS_MAX: Final = 150
-DOTS_MAX: Final = 700
-ROUND: Final = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
-"""The numbers at the axes of followers and reach."""
 UNITS: Final = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 SIZE: Final = "posts in a cascade, with the original"
 DEPTH: Final = "steps from the original to the farthest post"
@@ -97,65 +94,10 @@ def tail(values: Floats, points: int = POINTS_MAX) -> tuple[Floats, Floats]:
     return unique.astype(np.float64), share
 
 
-def reach(
-    followers: Floats, reached: Floats, quartiles: Mapping[str, Sequence[float]], who: str, title: str, caption: str
-) -> Any:
-    """Return the reach of each original beside its author's followers.
-
-    Args:
-        followers, reached: of each original; of many, some are drawn.
-        quartiles: columns `x`, `low`, `middle` and `high` over groups of authors.
-        who: the people who are reached, in words.
-    """
-    step = -(-len(followers) // DOTS_MAX)
-    channel: dict[str, Any] = {}
-    words = {"x": axis("followers of the author at the start", grid=True), "y": above(who)}
-    for name, values in (("x", followers), ("y", reached)):
-        most = max(float(values.max()), 1.0)
-        words[name].values = [value for value in ROUND if value <= most]
-        channel[name] = {
-            "axis": words[name],
-            "scale": alt.Scale(type="symlog", constant=1, domain=[0, most], nice=False),
-        }
-    x, y = alt.X("x:Q", **channel["x"]), alt.Y("y:Q", **channel["y"])
-    dots = alt.Chart(data(columns(x=followers[::step], y=reached[::step])))
-    line = alt.Chart(
-        data(columns(x=quartiles["x"], low=quartiles["low"], y=quartiles["middle"], high=quartiles["high"]))
-    )
-    drawn = alt.layer(
-        dots.mark_point(filled=True, size=12, color=BLUE, opacity=0.45).encode(x=x, y=y),
-        line.mark_area(color=VERMILION, opacity=0.2).encode(x=x, y=alt.Y("low:Q", **channel["y"]), y2="high:Q"),
-        line.mark_line(color=VERMILION, point=alt.OverlayMarkDef(size=14, color=VERMILION)).encode(x=x, y=y),
-    )
-    return themed(fitted(drawn, 250), title, caption)
-
-
-class Marks(NamedTuple):
-    """The marks of some posts of a tree."""
-
-    name: str  # in the legend
-    shape: str
-    color: str
-    size: float  # in square pixels
-    posts: Collection[int]
-
-
-def reactions(posts: Sequence[Any]) -> list[Marks]:
-    """Return the marks of the original, reshares and replies of a cascade."""
-    size = 16 if len(posts) < 120 else 8
-    return [
-        Marks("reshare", "triangle-up", VERMILION, size, {post.post for post in posts if post.kind == "reshare"}),
-        Marks("reply", "square", GREEN, size, {post.post for post in posts if post.kind == "reply"}),
-        Marks("original", "circle", BLUE, 46, {posts[0].post}),
-    ]
-
-
-def cascade(posts: Sequence[Any], tick_seconds: float, marks: Sequence[Marks], title: str, caption: str) -> Any:
+def cascade(posts: Sequence[Any], tick_seconds: float, title: str, caption: str) -> Any:
     """Return a cascade as a tree: time to the right, each post joined to the one that it answers or reshares.
 
-    Args:
-        posts: the posts with `post`, `tick`, `parent` and `kind`, in the order in which they were made.
-        marks: if a post has several, later ones are drawn over earlier ones.
+    `posts`: the posts with `post`, `tick`, `parent` and `kind`, in the order in which they were made.
     """
     at = {post.post: index for index, post in enumerate(posts)}
     edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]
@@ -168,18 +110,23 @@ def cascade(posts: Sequence[Any], tick_seconds: float, marks: Sequence[Marks], t
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(nice=False, zero=False, padding=8))
     ends = floats(edges).astype(int).reshape(-1, 2)
     lines = columns(x=times[ends[:, 0]], y=heights[ends[:, 0]], x2=times[ends[:, 1]], y2=heights[ends[:, 1]])
-    layers = [
-        alt.Chart(data(lines))
-        .mark_rule(color=LINE, strokeWidth=0.6, strokeOpacity=0.7)
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    ]
-    for each in marks:
-        kept = [at[post.post] for post in posts if post.post in each.posts]
-        named = [f"{posts[place].kind} {posts[place].post}" for place in kept]
-        rows = [{**row, "of": name} for row, name in zip(columns(x=times[kept], y=heights[kept]), named, strict=True)]
-        dots = alt.Chart(data(rows))
-        dot: Any = {"filled": True, "shape": each.shape, "color": each.color, "size": each.size, "opacity": 1}
-        layers += [dots.mark_point(**dot).encode(x=x, y=y, detail="of:N")] if kept else []
-    legend = [(each.name, each.color, each.shape) for each in reversed(marks) if each.posts and each.name]
-    drawn = alt.layer(*layers, key(legend)).resolve_scale(color="independent", shape="independent")
-    return themed(fitted(drawn, 240 + 18 * len(legend)), title, caption)
+    rule = alt.Chart(data(lines)).mark_rule(color=LINE, strokeWidth=0.6, strokeOpacity=0.7)
+    layers, legend, small = (
+        [rule.encode(x=x, y=y, x2="x2:Q", y2="y2:Q")],
+        list[tuple[str, str, str]](),
+        16 if len(posts) < 120 else 8,
+    )
+    for name, shape, color, area in (
+        ("reshare", "triangle-up", VERMILION, small),
+        ("reply", "square", GREEN, small),
+        ("original", "circle", BLUE, 46),
+    ):
+        kept = [place for place, post in enumerate(posts) if (post.kind if place else "original") == name]
+        of = [f"{posts[place].kind} {posts[place].post}" for place in kept]
+        dots = alt.Chart(data(columns(x=times[kept], y=heights[kept], of=of)))
+        if kept:
+            drawn = dots.mark_point(filled=True, shape=shape, color=color, size=area, opacity=1)
+            layers.append(drawn.encode(x=x, y=y, detail="of:N"))
+            legend.insert(0, (name, color, shape))
+    whole = alt.layer(*layers, key(legend)).resolve_scale(color="independent", shape="independent")
+    return themed(fitted(whole, 240 + 18 * len(legend)), title, caption)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
@@ -25,7 +23,6 @@ from actors.store.oracle_log import logged_in
 from actors.store.run import Recorded
 from prism.answers import setting_in_words
 from prism.config import Config
-from prism.config.attributes import Value
 from prism.config.config import NOT_COMPARED
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
@@ -33,42 +30,9 @@ from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
 from prism.scorecard import Feed
 from prism.sharing.archetype import Judged
-from prism.social.people.population import ignore_step
+from prism.social.people.population import Population, ignore_step
 from prism.social.people.synthetic import SyntheticPeople
 from prism.statechart.outline import outline
-
-
-class Audience(NamedTuple):
-    """The people of a run by number."""
-
-    name: Callable[[int], str]
-    followers: NDArray[np.integer]  # how many followed each of them at the start
-    # `{attribute: each person's value at the start}` of the wanted attributes
-    attributes: Mapping[str, Sequence[Value | None]]
-
-
-def audience_of(
-    config: Config, attributes: Iterable[str], on_step: Callable[[str], None] = ignore_step
-) -> Audience | str:
-    """Return the people of a configuration; if their files can no longer be read, return the reason.
-
-    Args:
-        attributes: the wanted attributes, in the order of the configuration; undeclared ones are left out.
-        on_step: called with the next step, in words.
-    """
-    try:
-        population, _ = load_population(config.population, config.simulation.seed, on_step)
-    except PrismError as error:
-        return str(error)
-    people, asked = population.personas, {*attributes}
-    values = dict[str, Sequence[Value | None]]()
-    for name in config.population.attributes:
-        if name in asked:
-            if isinstance(people, SyntheticPeople):
-                values[name] = people.attribute(name)
-            else:
-                values[name] = [each.attributes[name] for each in people]
-    return Audience(population.name, population.graph.follower_counts(), values)
 
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +85,7 @@ class RunRecord(Recorded):
         spent = sorted(ledger, key=lambda each: each.outcome)
         self.oracle = OracleTrace(latencies_s=latencies, spent=spent) if spent else None
         """The traces of calls to a model; None without any."""
-        self.audience: Audience | str | None = None
+        self.people: Population | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()
         """The attributes that people change, over the rounds; none before `read_people`."""
@@ -138,11 +102,22 @@ class RunRecord(Recorded):
 
         `on_step`: called with the next step, in words.
         """
-        changed = self.course.attributes_changed
-        self.audience = audience_of(self.config, changed, on_step)
-        if changed and isinstance(self.audience, Audience):
+        try:
+            self.people, _ = load_population(self.config.population, self.config.simulation.seed, on_step)
+        except PrismError as error:
+            self.people = str(error)
+            return
+        people, changed = self.people.personas, {*self.course.attributes_changed}
+        at_start = {
+            name: people.attribute(name)
+            if isinstance(people, SyntheticPeople)
+            else [each.attributes[name] for each in people]
+            for name in self.config.population.attributes
+            if name in changed
+        }
+        if at_start:
             on_step("attributes over the rounds")
-            self.attributes = read_distributions(self.path, self.config, self.audience.attributes, self.course.ticks)
+            self.attributes = read_distributions(self.path, self.config, at_start, self.course.ticks)
 
 
 def feed_of_run(run: RunRecord) -> Feed:

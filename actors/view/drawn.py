@@ -29,11 +29,15 @@ def sections_of(runs: Mapping[Path, str]) -> str:
     if (problem := problem_of_drawing("the charts of a run")) is not None:
         return written([problem])
     from actors.pages.page_frame import drawn  # noqa: PLC0415
-    from actors.pages.report import lead_and_sections, read_real_of, read_runs  # noqa: PLC0415
+    from actors.pages.report import read_real_of, read_runs, told_of_runs  # noqa: PLC0415
 
     records = read_runs(list(runs), names=list(runs.values()))
-    lead, sections = lead_and_sections(records, read_real_of(records[0]))
-    return written([*lead, *map(drawn, sections)])
+    told = told_of_runs(records, read_real_of(records[0]))
+    notices = (tag("p", text, class_="notice") for text in told.notices)
+    if len(records) == 1:  # the head of its page says the rest
+        return written([*notices, *map(drawn, told.sections)])
+    remarks = (tag("p", text, class_="notice") for text in told.remarks)
+    return written([told.lead, *notices, *remarks, *map(drawn, told.sections)])
 
 
 def problem_of_drawing(what: str) -> Node | None:

@@ -75,7 +75,8 @@ class ViewedExperiment:
         from actors.pages.page_frame import drawn  # noqa: PLC0415  # altair is an optional package
 
         record = read_experiment_record(self.path)
-        return written([lead(record), *remarks_of(record), *map(drawn, experiment_sections(record))])
+        sections = [drawn(each) for each in experiment_sections(record) if each is not None]
+        return written([lead(record), *remarks_of(record), *sections])
 
 
 def _cell(condition: str, cell: CellLine) -> Element:

@@ -156,7 +156,7 @@ def test_the_largest_cascade_leads_to_what_made_it(studies: Path, browser: Brows
     page.get_by_role("link", name="What made it").click()
     target = page.locator(":target")
     assert target.locator("h3").first.inner_text().startswith("What made cascade:")
-    assert target.get_by_role("img", name="The cascade by effect").is_visible()
+    assert target.get_by_role("img", name="The largest effects").is_visible()
 
 
 @catalogue("name", ["economy", "economies"])

@@ -278,7 +278,6 @@ def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(brows
     page.get_by_role("link", name="What made it").click()
     assert page.evaluate("document.activeElement.querySelector('h3').textContent").startswith("What made cascade:")
     assert 0 <= page.evaluate("document.activeElement.getBoundingClientRect().top") < 100
-    page.get_by_role("img", name="The cascade by effect").wait_for()
     assert page.get_by_role("img", name="The largest effects").count() == 2
     page.get_by_text("What it has added").click()
     assert page.get_by_text(added).is_visible()

@@ -9,49 +9,19 @@ from msgspec.structs import replace
 
 from actors.pages.attribute_charts import attributes_in_words
 from actors.pages.card import as_svg
-from actors.pages.cause_charts import (
-    LEVELS,
-    Shown,
-    _causes_of,
-    _tree,
-    anchor,
-    cause_parts,
-)
+from actors.pages.cause_charts import anchor, cause_parts
 from actors.pages.html import rendered
 from actors.pages.report import report
-from actors.plots import render
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
-from actors.store.posts import MadePost, Posts
 from actors.store.rounds import read_rounds
 from actors.studies.causes.record import Cause, Causes, Kept, Tried
 from prism.columns import Floats
-from prism.events import MADE
 from prism.experiment.intervals import Interval
+from prism.social.people.population import Population
 from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP
 from tests.recorded import changing_run
-
-POSTS = [
-    MadePost(1, 0, 7, "publish", None),
-    MadePost(2, 1, 8, "publish", None),
-    MadePost(3, 2, 9, "reshare", 1),
-    MadePost(4, 3, 5, "reply", 3),
-    MadePost(5, 4, 9, "reply", 1),
-    MadePost(6, 5, 5, "reply", 2),
-]
-TREE = [POSTS[0], *POSTS[2:5]]
-PLACES = {post.post: place for place, post in enumerate(POSTS)}
-COLUMNS = Posts(
-    ids=np.array([post.post for post in POSTS]),
-    ticks=np.array([post.tick for post in POSTS]),
-    authors=np.array([post.author for post in POSTS]),
-    kinds=np.array([MADE.index(post.kind) for post in POSTS]),
-    parents=np.array([-1 if post.parent is None else post.parent for post in POSTS]),
-    above=np.array([-1 if post.parent is None else PLACES[post.parent] for post in POSTS]),
-    roots=np.array([0, 1, 0, 0, 0, 1]),
-    order=np.arange(len(POSTS)),
-)
 
 
 def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None = None) -> Cause:
@@ -92,29 +62,8 @@ FOUND = Causes(
 
 
 def html(found: Causes, ticks: int = 10) -> str:
-    parts = cause_parts(Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(COLUMNS, ticks, 60.0))
+    parts = cause_parts(Kept(found=(found,), problems=("causes/x.json: cannot be read",)), ticks)
     return "".join(rendered(part, as_svg) for part in parts)
-
-
-def test_each_post_has_the_largest_of_the_causes_that_made_it() -> None:
-    found = _causes_of(TREE, [*FOUND.causes, *FOUND.smaller])
-    made = {post: (one.kind, one.effect) for post, one in found.items()}
-    # The decision led to the person's next post alone; the tie to what came along it.
-    assert made == {1: ("people", 4.0), 3: ("decisions", 2.0), 4: ("ties", -1.0), 5: ("people", 0.25)}
-
-
-def test_the_tree_marks_posts_by_the_share_of_their_cause_and_tells_it_in_a_table() -> None:
-    chart = _tree(FOUND, TREE, 60.0)
-    drawn = render(chart.drawn)
-    named = [level for *_, level in LEVELS if level in drawn]
-    assert named == ["half of it or more", "less than a tenth", "it would be larger without"]
-    assert [(row[0], row[4]) for row in chart.table.rows] == [
-        ("1", "+4.00"),
-        ("3", "+2.00"),
-        ("4", "\N{MINUS SIGN}1.00"),
-        ("5", "+0.250"),
-    ]
-    assert "Of 4 posts, 4 (100%) have a known cause" in rendered(chart.reading)
 
 
 def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -> None:
@@ -168,8 +117,8 @@ def test_numbers_and_values_are_those_of_the_run_at_the_end_of_each_round(measur
     assert [each.bimodality for each in opinion.moments[1:]] == pytest.approx(rounds["bimodality_opinion"], rel=1e-5)
     assert [len(each.values) for each in opinion.moments] == [30] * 5
     assert isinstance(camp, ValueCourse)
-    assert isinstance(measured.audience, tuple)
-    assert camp.shares[0]["north"] == [*measured.audience.attributes["camp"]].count("north") / 30
+    assert isinstance(measured.people, Population)
+    assert camp.shares[0]["north"] == [each.attributes["camp"] for each in measured.people.personas].count("north") / 30
     assert [sum(each.values()) for each in camp.shares] == pytest.approx([1.0] * 5)
 
 
