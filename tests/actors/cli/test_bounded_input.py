@@ -4,7 +4,6 @@ import gzip
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests.patience import HANG_S
 
 ADDRESS_SPACE = 500 * 2**20
 """Bytes of address space that the processes here may use. The interpreter with all packages needs about 250 MiB."""
+STUDY = "simulation: {{ticks: 1}}\npopulation: {{graph: {{path: {file}}}}}\n"
 
 
 def limited(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ended:
@@ -36,57 +36,39 @@ def limited(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ended:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    (tmp_path / "small.yaml").write_text(
-        "simulation: {ticks: 1}\npopulation: {size: 5, graph: {kind: watts_strogatz, degree: 2}}\n"
-    )
-    (tmp_path / "ties.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt}}\n")
-    (tmp_path / "packed.yaml").write_text("simulation: {ticks: 1}\npopulation: {graph: {path: ties.txt.gz}}\n")
+    for name, file in (("ties", "ties.txt"), ("packed", "ties.txt.gz")):
+        (tmp_path / f"{name}.yaml").write_text(STUDY.format(file=file))
+    (tmp_path / "ties.txt").write_text("1 2\n2 3\n")
     return tmp_path
 
 
-COMMANDS: Sequence[Sequence[str]] = (["validate"], ["run", "--quiet"])
-
-
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(
-    command: Sequence[str], here: Path
-) -> None:
-    (here / "ties.txt").write_text("1 2\n2 3\n")
-    ended = limited(*command, "ties.yaml", cwd=here)
-    assert (ended.code, ended.err if command[0] == "run" else "") == (0, "")
+def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(here: Path) -> None:
+    ended = limited("run", "--quiet", "ties.yaml", cwd=here)
+    assert (ended.code, ended.err) == (0, "")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_file_that_does_not_fit_into_memory_is_one_line(command: Sequence[str], here: Path) -> None:
+def test_what_does_not_fit_into_memory_is_one_line(here: Path) -> None:
     lines = b"".join(b"%d %d\n" % (number, number + 1) for number in range(100_000))
     with (here / "ties.txt").open("wb") as file:
         for _ in range(100):
             file.write(lines)
-    ended = limited(*command, "ties.yaml", cwd=here)
-    assert ended.code == 3, ended
-    problem = "ties.txt: needs more memory than this process may use; take a sample, or allow more"
-    assert ended.err.splitlines()[-1] == f"prism: {problem}"
-    assert "Traceback" not in ended.err
+    with gzip.open(here / "ties.txt.gz", "wb") as packed:
+        for _ in range(100):
+            packed.write(b"1 2\n" * (1 << 20))
+    for command, told in (
+        (("validate", "ties.yaml"), "ties.txt: needs more memory than this process may use; take a sample, or allow"),
+        (("run", "--quiet", "packed.yaml"), "ties.txt.gz: unpacks to more than 100 times its size of "),
+    ):
+        ended = limited(*command, cwd=here)
+        assert (ended.code, "Traceback" in ended.err) == (3, False), ended
+        assert ended.err.splitlines()[-1].startswith(f"prism: {told}")
     assert not (here / "runs").exists()
 
 
 @pytest.mark.slow
-def test_a_small_file_that_unpacks_to_gigabytes_is_one_line(here: Path) -> None:
-    block = b"1 2\n" * (1 << 20)
-    with gzip.open(here / "ties.txt.gz", "wb") as file:
-        for _ in range(100):
-            file.write(block)
-    ended = limited("run", "--quiet", "packed.yaml", cwd=here)
-    assert ended.code == 3
-    assert ended.err.startswith("prism: ties.txt.gz: unpacks to more than 100 times its size of ")
-    assert ended.err.count("\n") == 1
-
-
-@pytest.mark.slow
 def test_a_configuration_comes_from_a_pipe_that_the_process_was_given(here: Path) -> None:
-    text = (here / "small.yaml").read_bytes()
+    text = (here / "ties.yaml").read_bytes()
     assert limited("validate", "/dev/stdin", cwd=here, stdin=text).code == 0
     ended = limited("validate", "/dev/stdin", cwd=here, stdin=b"#" * 10_000_000)
     assert ended.code == 3

@@ -18,22 +18,15 @@ def study(tmp_path: Path) -> Study:
 
 
 @pytest.fixture
-def own(prism: Prism) -> Prism:
-    """Return `prism`, where each command imports the domain anew, as a process of its own does."""
+def own(prism: Prism, study: Study) -> Prism:
+    """Return `prism`, where each command imports the domain anew; there is a run of 15 of its 30 ticks in `run`."""
 
     def run(*arguments: str) -> Ended:
         with path_restored():
             return prism(*arguments)
 
+    good(run("run", str(study.config), "-q", "--out", "run", "--ticks", "15"))
     return run
-
-
-@pytest.fixture
-def begun(own: Prism, study: Study) -> Study:
-    """Return a study with a run of 15 of its 30 ticks in `run`."""
-    ended = own("run", str(study.config), "-q", "--out", "run", "--ticks", "15")
-    assert ended.code == 0, ended.err
-    return study
 
 
 def good(ended: Ended) -> str:
@@ -41,8 +34,8 @@ def good(ended: Ended) -> str:
     return ended.out
 
 
-def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(begun: Study, own: Prism) -> None:
-    whole = good(own("run", str(begun.config), "-q", "--out", "whole"))
+def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(study: Study, own: Prism) -> None:
+    whole = good(own("run", str(study.config), "-q", "--out", "whole"))
     assert good(own("resume", "run", "-q", "--ticks", "30")) == whole
     assert whole.strip() in good(own("replay", "run"))
     assert "BAD" not in good(own("verify", "run"))
@@ -56,21 +49,18 @@ def test_the_doctor_asks_the_oracle_the_first_question_of_the_run(study: Study, 
     assert "embedded, no server; not asked, because" in one_tick
 
 
-def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study, own: Prism) -> None:
-    begun.file.write_text(f"{CROSSING}\nX = 1\n")
+def test_other_code_and_settings_are_refused_and_a_fork_goes_on_with_them(study: Study, own: Prism) -> None:
+    study.file.write_text(f"{CROSSING}\nX = 1\n")
     assert own("resume", "run", "--ticks", "20").code == 0  # with the code that it has kept
-    edited = ("--trust", "--set", f"simulation.domain_path={begun.path}")
+    edited = ("--trust", "--set", f"simulation.domain_path={study.path}")
     refused = own("resume", "run", "--ticks", "25", *edited)
     assert (refused.code, CHANGED in refused.err) == (2, True)
     assert own("replay", "run").code == 0
     good(own("fork", "run", "-q", "--at", "20", "--ticks", "25", "--out", "fork", *edited))
     before, after = (json.loads(Path(each, MANIFEST).read_text())["domain_code"] for each in ("run", "fork"))
     assert before != after
-
-
-def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_agents(begun: Study, own: Prism) -> None:
     refused = own("resume", "run", "--set", "domain.lights=4")
     assert (refused.code, "domain.lights is 4, was 3 when the run began" in refused.err) == (2, True)
-    forked = own("fork", "run", "--at", "10", "--set", "domain.lights=4", "--out", "fork")
+    forked = own("fork", "run", "--at", "10", "--set", "domain.lights=4", "--out", "other")
     assert (forked.code, "it would have 4 agents, and its past has 3" in forked.err) == (2, True)
-    assert not Path("fork").exists()
+    assert not Path("other").exists()

@@ -10,6 +10,7 @@ import pytest
 
 from actors.studies.experiments.run_measures import code_of_own
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 GUESS = """\
@@ -20,6 +21,7 @@ predictions:
 """
 SEAL = ("experiment", "seal", "e.yaml", "guess.yaml")
 SCORE = ("experiment", "score", "e.yaml", "guess.sealed.json")
+FILE = Path("guess.sealed.json")
 
 
 @pytest.fixture
@@ -32,37 +34,30 @@ def prism(prism: Prism, tmp_path: Path) -> Prism:
 @pytest.fixture
 def sealed(prism: Prism) -> Any:
     assert prism(*SEAL).code == 0
-    return json.loads(Path("guess.sealed.json").read_text())
+    return json.loads(FILE.read_text())
 
 
 def test_a_seal_names_author_time_and_plan_and_is_printed_for_others(prism: Prism) -> None:
     ended = prism(*SEAL)
-    found = json.loads(Path("guess.sealed.json").read_text())
+    found = json.loads(FILE.read_text())
     assert (ended.code, found["predictions"]["by"], found["cells_begun"]) == (0, "A. Author", 0)
+    assert f"{FILE}: 2 predictions by A. Author, sealed {found['at']}" in ended.out
     assert found["seal"] in ended.out
-    assert f"guess.sealed.json: 2 predictions by A. Author, sealed {found['at']}" in ended.out
     assert "give the seal to others now" in ended.out
     assert json.loads(Path(f"experiments/e/seals/{found['seal'][:16]}.json").read_text()) == found
     again = prism(*SEAL)
     assert (again.code, "exists already and was left as it is" in again.err) == (2, True)
-
-
-def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: Any) -> None:
+    # After the first run it is too late, or marked.
     Path("experiments/e/cells/00").mkdir(parents=True)
     late = prism(*SEAL, "--to", "late.json")
-    assert (late.code, "has 1 run of the experiment already" in late.err, Path("late.json").exists()) == (
-        2,
-        True,
-        False,
-    )
+    assert (late.code, "has 1 run of the experiment already" in late.err, Path("late.json").exists()) == (2, True, 0)
     seen = prism(*SEAL, "--to", "late.json", "--seen")
     assert (seen.code, "give the seal" in seen.out) == (0, False)
     assert "has 1 run already: every score will say that it may have been seen" in seen.out
     assert json.loads(Path("late.json").read_text())["cells_begun"] == 1
-    assert sealed["cells_begun"] == 0
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("old", "new", "named"),
     [
         ('"sd": 20.0', '"sd": 30.0', "was changed after it was sealed"),
@@ -71,22 +66,18 @@ def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: 
 )
 @pytest.mark.usefixtures("sealed")
 def test_a_changed_sealed_file_is_refused_in_one_line(prism: Prism, old: str, new: str, named: str) -> None:
-    file = Path("guess.sealed.json")
-    assert old in file.read_text()
-    file.write_text(file.read_text().replace(old, new))
+    before = FILE.read_text()
+    assert old in before
+    FILE.write_text(before.replace(old, new))
     ended = prism(*SCORE)
+    FILE.write_text(before)
     assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("file", "old", "new", "named"),
     [
-        (
-            "base.yaml",
-            "rounds: 2",
-            "rounds: 3",
-            "the condition chronological (its settings, those of the base among them",
-        ),
+        ("base.yaml", "rounds: 2", "rounds: 3", "the condition chronological (its settings, those of the base among"),
         ("e.yaml", "feed.size: 3", "feed.size: 4", "the condition random (its settings"),
         ("e.yaml", "posts: rounds.posts", "posts: posts", "the measure posts was changed"),
     ],
@@ -95,10 +86,10 @@ def test_a_changed_sealed_file_is_refused_in_one_line(prism: Prism, old: str, ne
 def test_a_changed_plan_is_refused_in_one_line_that_names_the_part(
     prism: Prism, file: str, old: str, new: str, named: str
 ) -> None:
-    text = EXPERIMENT if file == "e.yaml" else BASE
-    assert old in text
-    Path(file).write_text(text.replace(old, new))
-    Path("e.yaml").write_text(Path("e.yaml").read_text() + "predictions: guess.sealed.json\n")
+    texts = {"base.yaml": BASE, "e.yaml": f"{EXPERIMENT}predictions: {FILE}\n"}
+    for name, text in texts.items():
+        Path(name).write_text(text.replace(old, new) if name == file else text)
+    assert old in texts[file]
     for command in (("experiment", "plan", "e.yaml"), ("experiment", "e.yaml"), SCORE):
         ended = prism(*command)
         assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
@@ -122,7 +113,7 @@ def test_measured_figures_are_scored(prism: Prism) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("sealed")
 def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) -> None:
-    Path("e.yaml").write_text(EXPERIMENT + "predictions: guess.sealed.json\n")
+    Path("e.yaml").write_text(f"{EXPERIMENT}predictions: {FILE}\n")
     ran = prism("experiment", "e.yaml", "--jobs", "2")
     assert ran.code == 0, ran.err
     found = json.loads(Path("experiments/e/outcome.json").read_text())["predictions"]
@@ -130,8 +121,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert ", before the first run by this machine's clock and files, " in found["text"]
     assert "A lower CRPS is better" in ran.out
     assert (found["text"] in ran.out, found["notes"]) == (True, [])
-    scored = prism(*SCORE, "--json")
-    assert json.loads(scored.out) == found
+    assert json.loads(prism(*SCORE, "--json").out) == found
     assert prism("report", "experiments/e").code == 0
     assert found["seal"] in Path("report.html").read_text()
     assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
@@ -141,25 +131,20 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
         "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
     ]
     assert [each["score"] for each in late["scores"]] == [each["score"] for each in found["scores"]]
+    # Runs that were moved away while predictions were sealed are noticed.
+    cells = Path("experiments/e/cells")
+    for file in cells.rglob("*"):  # a minute ago: the time of a sealed file has whole seconds
+        os.utime(file, (file.stat().st_mtime - 60,) * 2)
+    cells.rename("away")
+    assert prism(*SEAL, "--to", "moved.json").code == 0
+    Path("away").rename(cells)
+    moved = json.loads(prism("experiment", "score", "e.yaml", "moved.json", "--json").out)
+    assert "not known to be from before the runs" in moved["text"]
+    assert any("a run of it was begun at" in note for note in moved["notes"])
     Path("e.yaml").write_text(EXPERIMENT.replace("seeds: 3", "seeds: 4"))
     assert prism(*SEAL, "--to", "more.json", "--seen").code == 0
     more = prism("experiment", "score", "e.yaml", "more.json")
     assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
-
-
-@pytest.mark.slow
-def test_runs_that_were_moved_away_while_predictions_were_sealed_are_noticed(prism: Prism) -> None:
-    assert prism("experiment", "e.yaml", "--jobs", "1", "--quiet").code == 0
-    cells = Path("experiments/e/cells")
-    for cell in cells.iterdir():  # a minute ago: the time of a sealed file has whole seconds
-        for file in cell.iterdir():
-            os.utime(file, (file.stat().st_mtime - 60,) * 2)
-    cells.rename("away")
-    assert prism(*SEAL).code == 0
-    Path("away").rename(cells)
-    scored = json.loads(prism(*SCORE, "--json").out)
-    assert "not known to be from before the runs" in scored["text"]
-    assert "a run of it was begun at" in scored["notes"][0]
 
 
 MEASURES = {

@@ -34,92 +34,60 @@ def summary(path: Path) -> dict[str, object]:
 
 
 def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism) -> None:
-    ended = prism("run", "small.yaml", "--out", "shared", "--details", *SHARED)
+    ended = prism("run", "small.yaml", "--ticks", "24", "--out", "shared", "--details", *SHARED)
     assert ended.code == 0
     assert re.search(r"^asked for all +\d+ *\n", ended.out, re.MULTILINE)
     assert "sharing: divergence from individual judgements 0." in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
-    silent = prism("run", "small.yaml", "--out", "silent", "--details", *SHARED, "--set", "oracle.sharing.audit=0")
+    silent = prism(
+        "run", "small.yaml", "--ticks", "9", "--out", "silent", "--details", *SHARED, "--set", "oracle.sharing.audit=0"
+    )
     assert "no audits: the error of sharing is not known" in silent.out
 
 
+def rows(table: str) -> list[dict[str, str]]:
+    with Path(f"tables/{table}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.slow
-def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_does(
-    prism: Prism, tmp_path: Path
+def test_an_export_and_an_explanation_have_every_judgement_with_what_was_shared_instead(
+    shared: Path, prism: Prism
 ) -> None:
-    run, often = tmp_path / "shared", ("--set", "run.checkpoint_every_ticks=18", "--set", "oracle.sharing.archetype={}")
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *often)
-    whole = summary(run)
-    checkpoints = {path.name: path.read_bytes() for path in run.glob("checkpoint-*")}
-    assert len(checkpoints) == 2
-    for kept in ("", *checkpoints):
-        for path in (*run.glob("checkpoint-*"), run / SUMMARY):
-            path.unlink()
-        if kept:
-            (run / kept).write_bytes(checkpoints[kept])
-        assert prism("resume", "shared", "-q").out.strip() == whole["digest"]
-        again = summary(run)
-        counts = ("oracle_questions", "oracle_calls", "decisions_by_method", "sharing")
-        assert [again[key] for key in counts] == [whole[key] for key in counts], kept
-
-
-@pytest.mark.slow
-def test_an_export_has_every_judgement_with_what_was_shared_instead(shared: Path, prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "plain")
+    prism("run", "small.yaml", "-q", "--ticks", "9", "--out", "plain")
     ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")
     assert ended.code == 0, ended.err
-    with Path("tables/judgements.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    found = summary(Path("shared"))["sharing"]
+    judged, found = rows("judgements"), summary(shared)["sharing"]
     assert isinstance(found, dict)
-    assert {row["run"] for row in rows} == {"shared"}
-    assert [row["is_audit"] for row in rows].count("true") == found["audited"] > 10
-    assert [row["is_audit"] for row in rows].count("false") == found["asked_for_all"]
-    assert [(int(row["tick"]), int(row["agent"])) for row in rows] == sorted(
-        (int(row["tick"]), int(row["agent"])) for row in rows
-    )
-    for row in rows:
+    assert {row["run"] for row in judged} == {"shared"}
+    assert [row["is_audit"] for row in judged].count("true") == found["audited"] > 10
+    assert [row["is_audit"] for row in judged].count("false") == found["asked_for_all"]
+    places = [(int(row["tick"]), int(row["agent"])) for row in judged]
+    assert places == sorted(places)
+    for row in judged:
         assert sum(json.loads(row["probabilities"]).values()) == pytest.approx(1.0)
         assert set(json.loads(row["fields"])) >= {"post.topic_match", "post.followed"}
         assert "followed: " in row["archetype"]
-    audits = [row for row in rows if row["is_audit"] == "true"]
+    audits = [row for row in judged if row["is_audit"] == "true"]
     bits = [float(row["divergence"]) / float(row["chance"]) for row in audits]
     weights = [1.0 / float(row["chance"]) for row in audits]
     assert sum(bits) / sum(weights) == pytest.approx(found["divergence"]["mean"], abs=1e-4)
-    assert prism("export", "plain", "--to", "csv", "--out", "none").code == 0
-    assert not Path("none/judgements.csv").exists()
-
-
-@pytest.mark.slow
-def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Path, prism: Prism) -> None:
-    prism("export", "shared", "--to", "csv", "--out", "tables")
-    with Path("tables/questions.csv").open(newline="") as file:
-        asked = {row["method"]: row for row in csv.DictReader(file) if row["decided_tick"]}
+    asked = {row["method"]: row for row in rows("questions") if row["decided_tick"] and row["run"] == "shared"}
 
     def answer(method: str) -> str:
         ended = prism("explain", "shared", "--agent", asked[method]["agent"], "--tick", asked[method]["tick"])
-        assert ended.code == 0, ended.err
         return " ".join(ended.out.split())
 
-    assert "by shared; after" in answer("shared")
-    told = answer("shared")
+    told, alone = answer("shared"), answer("embedded")
     drawn = re.search(r"shared what its archetype shared, and it drew from: ((?:[a-z_]+ 0\.\d+,? ){2,4})", told)
     own = re.search(r"embedded the embedded choice for this agent alone: ((?:[a-z_]+ 0\.\d+[,;]? ){2,4})", told)
     assert drawn is not None, told
     assert own is not None, told
     assert drawn[1] != own[1]
     assert re.search(r"archetype decides in evaluating, post.topic_match: 0\S* to \S+, post.followed: (yes|no)", told)
-    assert "no call of its own: drawn from a judgement that it shares with questions like it; " in answer("shared")
-    assert "by embedded; after" in answer("embedded")
-    assert "no call of its own" not in answer("embedded")
-
-
-def questions(run: str, prism: Prism) -> list[dict[str, str]]:
-    """Return the rows of the questions of a run."""
-    assert prism("export", run, "--to", "csv", "--tables", "questions", "--out", "asked", "--force").code == 0
-    with Path("asked/questions.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    assert "no call of its own: drawn from a judgement that it shares with questions like it; " in told
+    assert ("by shared; after" in told, "by embedded; after" in alone, "no call of its own" in alone) == (1, 1, 0)
 
 
 @catalogue(
@@ -158,15 +126,9 @@ def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(pr
     found = summary(tmp_path / "asked")
     assert found["decisions_by_method"]["shared"] > 20  # type: ignore[index]
     assert found["oracle_calls"] < 0.7 * found["oracle_questions"]  # type: ignore[operator]
-    tape = (
-        "--set",
-        "oracle.backend=ollama",
-        "--set",
-        "oracle.tape=replay",
-        "--set",
-        "oracle.tape_path=asked/tape.sqlite",
-    )
-    again = prism("run", "small.yaml", "-q", "--out", "again", *SHARED, *tape)
+    tape = ("oracle.backend=ollama", "oracle.tape=replay", "oracle.tape_path=asked/tape.sqlite")
+    replayed = [word for setting in tape for word in ("--set", setting)]
+    again = prism("run", "small.yaml", "-q", "--out", "again", *SHARED, *replayed)
     assert again.code == 0, again.err
     assert again.out == ended.out
     assert summary(tmp_path / "again")["sharing"] == found["sharing"]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from actors.cli.study_options import interruptible
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
+from tests.paths import ROOT
 from tests.patience import HANG_S, wait_until
 
 UNANSWERED = """
@@ -75,23 +75,20 @@ def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals,
     assert f"stopped by {kind.name} after tick {summary['ticks']:,}" in printed
 
 
-def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(small_run: Path, tmp_path: Path) -> None:
+def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(small_run: Path) -> None:
     """A shell without job control lets its background jobs ignore SIGINT, and so they begin."""
     script = '"$@" & echo $!; wait $!; echo ended with $?'
-    command = ["sh", "-c", script, "sh", sys.executable, "-u", "-m", "actors.cli", "view", "run", "--port", "0"]
-    shutil.copytree(small_run, tmp_path / "run")
-    shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    view = [sys.executable, "-u", "-m", "actors.cli", "view", str(small_run), "--port", "0"]
+    shell = subprocess.Popen(["sh", "-c", script, "sh", *view], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert shell.stdout is not None
     job = int(shell.stdout.readline())
     try:
-        said = shell.stdout.readline()
+        assert shell.stdout.readline().startswith("prism view: http://127.0.0.1:")
         os.kill(job, signal.SIGINT)
-        shell.wait(HANG_S)
+        ended, _ = shell.communicate(timeout=HANG_S)
     finally:
         if shell.poll() is None:
             os.kill(job, signal.SIGKILL)
-        ended, _ = shell.communicate()
-    assert said.startswith("prism view: http://127.0.0.1:")
     assert ended == "ended with 0\n"
 
 
@@ -139,7 +136,7 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.wait(timeout=HANG_S) == 130
 
 
-@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@catalogue(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_block_with_a_line_and_its_exit_code(
     kind: signal.Signals, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,9 +152,3 @@ def test_a_signal_ends_the_block_with_a_line_and_its_exit_code(
     said = capsys.readouterr().err
     assert said == f"prism: {kind.name}: ending; a second signal exits at once. Cells are kept\n"
     assert signal.getsignal(kind) is before
-
-
-def test_without_a_signal_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with interruptible("kept"):
-        pass
-    assert capsys.readouterr().err == ""

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 import pytest
@@ -46,37 +46,26 @@ class Terminal:
         self.seen = b""
         self._main = main
 
-    def until(self, text: bytes, within_s: float = HANG_S) -> None:
+    def until(self, text: bytes) -> None:
         """Read until the text has come."""
-        give_up = monotonic() + within_s
+        give_up = monotonic() + HANG_S
         while text not in self.seen:
             assert monotonic() < give_up, self.seen
-            assert self._read(give_up - monotonic()), self.seen
+            self.read(1.0)
 
-    def rest(self) -> bytes:
-        """All there is once the process has ended."""
-        while self._read(0.5):
-            pass
-        return self.seen
-
-    def _read(self, within_s: float) -> bool:
-        """Whether something came; nothing does once the other end is closed."""
-        if not select.select([self._main], [], [], max(0.0, within_s))[0]:
-            return False
-        try:
-            chunk = os.read(self._main, 65536)
-        except OSError:  # Linux says EIO where the other end is closed
-            return False
-        self.seen += chunk
-        return bool(chunk)
+    def read(self, within_s: float) -> None:
+        """Read what comes within this time; nothing does once the other end is closed."""
+        if select.select([self._main], [], [], within_s)[0]:
+            with suppress(OSError):  # Linux says EIO where the other end is closed
+                self.seen += os.read(self._main, 65536)
 
 
 @contextmanager
-def on_a_terminal(*command: str, kind: str = "xterm-256color") -> Iterator[Terminal]:
+def on_a_terminal(script: str, kind: str = "xterm-256color") -> Iterator[Terminal]:
     """The process, killed at the end whatever happens."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    environment = {**os.environ, "TERM": kind}
+    command, environment = [sys.executable, "-c", script], {**os.environ, "TERM": kind}
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other, env=environment, cwd=ROOT)
     os.close(other)
     try:
@@ -90,22 +79,21 @@ def on_a_terminal(*command: str, kind: str = "xterm-256color") -> Iterator[Termi
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) -> None:
-    with on_a_terminal(sys.executable, "-c", ENDLESS) as terminal:
+    with on_a_terminal(ENDLESS) as terminal:
         terminal.until(HIDES)
         terminal.process.send_signal(kind)
         terminal.until(b"a second signal exits at once")
         terminal.process.send_signal(kind)
         assert terminal.process.wait(timeout=HANG_S) == code
-        seen = terminal.rest()
-    assert seen.count(HIDES) == 1
-    assert seen.rfind(SHOWS) > seen.rfind(HIDES)
+        terminal.until(SHOWS)
+    assert terminal.seen.count(HIDES) == 1
+    assert terminal.seen.rfind(SHOWS) > terminal.seen.rfind(HIDES)
 
 
 @pytest.mark.slow
 def test_a_terminal_that_cannot_be_drawn_over_gets_a_line_from_time_to_time() -> None:
     often = "from actors.display import progress\nprogress.LINE_EVERY_S = 0.1\n"
-    quick = ENDLESS.replace("import anyio\n", f"import anyio\n{often}")
-    with on_a_terminal(sys.executable, "-c", quick, kind="dumb") as terminal:
+    with on_a_terminal(ENDLESS.replace("import anyio\n", f"import anyio\n{often}"), kind="dumb") as terminal:
         terminal.until(b"idle=900 scrolling=100\r\n")
         assert terminal.seen.startswith(b"tick 300/1200 (25%) eta ")
         assert b"\x1b" not in terminal.seen

@@ -1,10 +1,7 @@
-"""`prism testing`: the server from a shell, its faults, its counts, and how it refuses."""
+"""`prism testing`: the server from a shell, its faults, and its counts."""
 
 import json
 import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,64 +10,39 @@ import pytest
 
 from actors.testing import Fault, FaultPlan, ModelServer
 from tests.actors.testing.test_server import CHAT
-from tests.command import Prism, begin
+from tests.command import Prism, begin, end
 from tests.patience import HANG_S
 
 
-class Serving:
-    """`prism testing serve` in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        self._process = process
-        self.url = process.stdout.readline().removeprefix("listening on ").strip()
-
-    def ask(self, count: int) -> list[int]:
-        """The statuses of so many questions, one after the other; 0 where the connection broke."""
-        statuses = []
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=HANG_S) as client:
-            for _ in range(count):
-                try:
-                    statuses.append(client.post("/api/chat", json=CHAT).status_code)
-                except httpx.TransportError:
-                    statuses.append(0)
-        return statuses
-
-    def end(self, number: signal.Signals) -> str:
-        """End the server, and return what it prints."""
-        self._process.send_signal(number)
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        out, err = self._process.stdout.read(), self._process.stderr.read()
-        assert (self._process.wait(), err) == (0, "")
-        return out
-
-
-@contextmanager
-def serving(*options: str) -> Iterator[Serving]:
-    with begin("testing", "serve", "--port", "0", *options) as process:
-        try:
-            yield Serving(process)
-        finally:
-            process.kill()
+def statuses_of(url: str, count: int) -> list[int]:
+    """Return the statuses of so many questions, one after the other; 0 where the connection broke."""
+    statuses = []
+    with httpx.Client(base_url=url, trust_env=False, timeout=HANG_S) as client:
+        for _ in range(count):
+            try:
+                statuses.append(client.post("/api/chat", json=CHAT).status_code)
+            except httpx.TransportError:
+                statuses.append(0)
+    return statuses
 
 
 def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
-    with serving("--fault-at", "2=error", "--fault-at", "3=reset", "--log", str(log)) as server:
-        assert server.ask(4) == [200, 500, 0, 200]
-        said = server.end(signal.SIGINT).splitlines()
-    assert said[:5] == [
-        "try it from another terminal:",
-        "  prism init --example ollama",
-        f"  prism run ollama/prism.yaml --set llm.host={server.url}",
-        "Ctrl-C ends it and prints what it was asked.",
-        "",
-    ]
-    counts = dict(line.strip().split("  ", 1) for line in said[5:])
-    assert counts["calls"].strip().startswith("4 in ")
-    found = {name: text.strip() for name, text in counts.items() if name != "calls"}
-    assert found == {
+    words = ("testing", "serve", "--port", "0", "--fault-at", "2=error", "--fault-at", "3=reset", "--log", log)
+    with begin(*words) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().removeprefix("listening on ").strip()
+            assert statuses_of(url, 4) == [200, 500, 0, 200]
+            process.send_signal(signal.SIGINT)
+            ended = end(process)
+        finally:
+            process.kill()
+    said = ended.out.splitlines()
+    assert (ended.err, f"  prism run ollama/prism.yaml --set llm.host={url}" in said) == ("", True)
+    counts = dict(line.strip().split("  ", 1) for line in said[said.index("") + 1 :])
+    assert counts.pop("calls").strip().startswith("4 in ")
+    assert {name: text.strip() for name, text in counts.items()} == {
         "failed as told": "2",
         "reset": "1",
         "error": "1",
@@ -79,12 +51,8 @@ def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(
         "in slots at once": "1 at most",
     }
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(line["call"], line["fault"], line["status"]) for line in lines] == [
-        (1, None, 200),
-        (2, "error", 500),
-        (3, "reset", None),
-        (4, None, 200),
-    ]
+    expected = [(1, None, 200), (2, "error", 500), (3, "reset", None), (4, None, 200)]
+    assert [(line["call"], line["fault"], line["status"]) for line in lines] == expected
     assert lines[0]["body"] == CHAT
 
 

@@ -12,30 +12,34 @@ from tests.actors.factory.test_no_effect import LURKING, TOLD
 from tests.command import Prism
 from tests.plain import plain_text
 
-DELIBERATION = "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
 
-
-def test_validate_says_what_would_be_run(prism: Prism) -> None:
-    ended = prism("validate", "small.yaml")
-    assert ended.code == 0
-    assert ended.out.splitlines() == [
-        "small.yaml: ok: 60 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice",
-        DELIBERATION,
-    ]
-
-
-def test_validate_names_each_input(prism: Prism) -> None:
+def test_validate_says_what_would_be_run_and_names_each_input(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n")
-    ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
-    first, second, understood, deliberation = ended.out.splitlines()
-    assert deliberation == DELIBERATION
-    assert understood.startswith("ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2")
+    first, second, understood, deliberation = prism(
+        "validate", "small.yaml", "--set", "population.graph.path=ties.txt"
+    ).out.splitlines()
     assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
     assert re.fullmatch(r"ties\.txt: ok: sha256 [0-9a-f]{64}", second)
     assert understood == (
         "ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2; both follow each other "
         "(population.graph.directed: false)"
     )
+    assert deliberation == (
+        "deliberation: 4 simulated minutes are 4 ticks of 60 s; the embedded oracle answers at once"
+    )
+
+
+def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism) -> None:
+    hours = ",".join(["9", *["1"] * 23])
+    settings = (f"population.activity.hours=[{hours}]", "population.posts_per_session=2", "simulation.ticks=9")
+    given = [word for each in (*settings, "population.posts_by_followers=4") for word in ("--set", each)]
+    capped = ("population.activity.hours: ", "population.posts_per_session: ")
+    told = [line for line in prism("validate", "small.yaml", *given).out.splitlines() if line.startswith(capped)]
+    assert len(told) == 2
+    ended = prism("run", "small.yaml", "--quiet", "--out", "run", *given)
+    assert (ended.code, ended.err) == (0, "")
+    log = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
+    assert [line["note"] for line in log if line["event"] == "probability_capped"] == told
 
 
 @pytest.mark.slow
@@ -50,31 +54,21 @@ def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
     assert told["forecast from"].startswith("48 ticks of 100 agents")
 
 
-PEOPLE = """\
-user_id,name,following_agentid_list,user_char,ideology,Age,trust,region
-0,Ada Novak,"[1, 2]",Restores night trains,-0.5,40,0.6,north
-1,Bo Ito,[0],,0.25,33.0,,south
-2,Cy Weber,[],,1,98,0.3,south
-"""
+PEOPLE = "user_id,name,following_agentid_list,ideology,Age,trust\n0,Ada,[1],-0.5,40,0.6\n1,Bo,[0],0.25,33.0,\n"
 STUDY = """\
-simulation: {rounds: 3, seed: 5}
 population:
   size: 60
   profiles: people.csv
   join: draw
   columns: {engagement_threshold: trust}
-  attributes:
-    ideology: {type: float, min: -1, max: 1}
-    age: {type: int, min: 13, max: 99, column: Age}
-    region: {type: text, values: [north, south]}
-    verified: {type: bool, probability: 0.1}
+  attributes: {ideology: {type: float, min: -1, max: 1}, age: {type: int, min: 13, max: 99, column: Age}}
 """
 
 
 def test_a_column_that_is_read_as_an_attribute_is_not_among_those_that_are_not_read(prism: Prism) -> None:
     Path("people.csv").write_text(PEOPLE)
     Path("study.yaml").write_text(STUDY)
-    (line,) = [each for each in prism("validate", "study.yaml").out.splitlines() if "3 profiles from " in each]
+    (line,) = [each for each in prism("validate", "study.yaml").out.splitlines() if "2 profiles from " in each]
     read, _, unread = line.partition("; not read: ")
     assert ("`Age`" in read, "`Age`" in unread, "`ideology`" in unread, "`trust`" in unread) == (True, *[False] * 3)
 

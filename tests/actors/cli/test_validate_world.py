@@ -25,12 +25,12 @@ CASCADES = "cascade,node,parent,delay_minutes\n" + "".join(
 HOURS = ",".join(f"h{hour:02}" for hour in range(24)) + "\n" + ",".join("1" for _ in range(24)) + "\n"
 
 
-@pytest.fixture(autouse=True)
-def files(tmp_path: Path) -> None:
-    (tmp_path / "social.yaml").write_text(LIVELY)
-    (tmp_path / "economy.yaml").write_text(ECONOMY)
-    (tmp_path / "stars.csv").write_text(CASCADES)
-    (tmp_path / "hours.csv").write_text(HOURS)
+@pytest.fixture
+def run(prism: Prism) -> None:
+    """Make a run of people, and files of real figures."""
+    for name, text in (("social.yaml", LIVELY), ("stars.csv", CASCADES), ("hours.csv", HOURS)):
+        Path(name).write_text(text)
+    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
 
 
 def facts(printed: str) -> dict[str, dict[str, object]]:
@@ -38,8 +38,8 @@ def facts(printed: str) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("run")
 def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
-    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
     command = ("validate-world", "run", "--against", "stars.csv", "--against", "hours.csv")
     ended = prism(*command)
     assert (ended.code, ended.err) == (0, "")
@@ -58,8 +58,8 @@ def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
     assert "Sysomos 2010" in ended.out
 
 
+@pytest.mark.usefixtures("run")
 def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
-    assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
     ended = prism("validate-world", "run", "--json")
     assert ended.code == 0
     found = facts(ended.out)
@@ -78,8 +78,9 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
 
 
 def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
-    assert prism("run", "economy.yaml", "--out", "run", "--quiet").code == 0
-    command = ("validate-world", "run", "--against", str(US_PATH))
+    Path("economy.yaml").write_text(ECONOMY)
+    assert prism("run", "economy.yaml", "--out", "nation", "--quiet").code == 0
+    command = ("validate-world", "nation", "--against", str(US_PATH))
     ended = prism(*command)
     assert (ended.code, ended.err) == (0, "")
     found = facts(prism(*command, "--json").out)["interest_rate_mean"]

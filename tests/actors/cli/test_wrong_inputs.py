@@ -172,124 +172,91 @@ FILES: dict[str, str | bytes] = {
 RUN = "is the configuration of a run: `prism run` takes it, and the key `base` of an experiment"
 PEOPLE = "it looks like a list of people: population.profiles takes it"
 TIES = "it looks like a table of ties: population.graph.path takes it"
-ANOTHER: dict[tuple[str, ...], str] = {
-    ("run", "none.yaml"): "none.yaml: no such file; write one to start from with: prism init DIR",
-    ("run", "run"): "run: is the directory of a run: `prism resume run` goes on with it; run/config.yaml is its file",
-    ("run", "."): ".: is a directory; expected a YAML file",
-    ("run", "/dev/zero"): "/dev/zero: is a device; expected a YAML file",
-    ("run", "pipe"): "pipe: is a named pipe; expected a YAML file",
-    ("run", "exp.yaml"): "exp.yaml: is an experiment: `prism experiment` takes it",
-    ("run", "cal.yaml"): "cal.yaml: is a calibration: `prism calibrate` takes it",
-    ("run", "ask.yaml"): "ask.yaml: is a questionnaire: `prism ask` takes it",
-    ("run", "chart.yaml"): "chart.yaml: is a chart: statechart.file takes it",
-    ("run", "people.csv"): f"people.csv:1: expected sections at the top, got ...; {PEOPLE}",
-    ("run", "people.json"): f"people.json:1: data: unknown key; ...; {PEOPLE}",
-    (
-        "run",
-        "design.csv",
-    ): "design.csv:1: ...; it looks like a table of conditions: the key `design.file` of an experiment takes it",
-    ("run", "g.graphml"): "g.graphml: is a graph (graphml): population.graph.path takes it",
-    ("run", "large.csv"): "large.csv: is longer than the 65,536 characters that a configuration may have",
-    ("experiment", "c.yaml"): f"c.yaml: {RUN}",
-    ("experiment", "people.csv"): f"people.csv...; {PEOPLE}",
-    ("experiment", "photo.png"): "photo.png: is a PNG picture: expected text",
-    ("experiment", "bad-exp.yaml"): "bad-exp.yaml:5: seeds: expected ...",
-    ("calibrate", "exp.yaml"): "exp.yaml: is an experiment: `prism experiment` takes it",
-    ("population.graph.path=gone.txt",): "--set: population.graph.path: gone.txt: no such file in {here}",
-    ("population.graph.path=.",): ".: is a directory: expected a file",
-    ("population.graph.path=pipe",): "pipe: is a named pipe: expected a file",
-    ("population.graph.path=/dev/zero",): "/dev/zero: is a device: expected a file",
-    ("population.graph.path=people.csv",): f"people.csv: the first line may be a header ...; {PEOPLE}",
-    ("population.graph.path=people.csv.gz",): f"people.csv.gz: the first line may be a header ...; {PEOPLE}",
-    ("population.graph.path=people.json",): f"people.json: is JSON: expected a table of ties, ...; {PEOPLE}",
-    ("population.graph.path=c.yaml",): f"c.yaml: {RUN}",
-    (
-        "population.graph.path=photo.png",
-    ): "photo.png: is a PNG picture: expected a table of ties, GraphML, GML or Pajek",
-    ("population.graph.path=half.txt",): "half.txt:3: expected two ids with spaces or a tab between them, got '3'",
-    ("population.graph.path=none.csv",): "none.csv: holds no ties: expected lines with two different ids",
-    ("population.profiles=run",): "run: is a directory: expected a file",
-    ("population.profiles=ties.csv",): f"ties.csv:1: expected a column that describes people (name, ...; {TIES}",
-    ("population.profiles=ties.txt",): f"ties.txt: expected ...; {TIES}",
-    (
-        "population.profiles=shares.csv",
-    ): "shares.csv:1: ...; it looks like a table of shares: population.margins takes it",
-    (
-        "population.profiles=posts.csv",
-    ): "posts.csv:1: ...; it looks like a file of posts: population.posts.file takes it",
-    ("population.profiles=c.yaml",): f"c.yaml: {RUN}",
-    ("population.profiles=photo.csv",): "photo.csv: is a PNG picture: expected text",
-    ("population.profiles=nobody.json",): "nobody.json: expected a key that describes people (name, ...), got: age",
-    ("population.profiles=bad.json",): "bad.json:2: bad JSON: Expecting ':' delimiter (column 13)",
-    ("population.profiles=latin.csv",): "latin.csv:2: expected UTF-8 text, ...: set population.encoding: cp1252",
-    (
-        "population.profiles=ages.csv",
-        "population.attributes.age={type: int}",
-    ): "ages.csv:3: age: expected int, got 'forty'",
-    (
-        "population.profiles=ages.csv",
-        "population.attributes.age={type: int, max: 35}",
-    ): "ages.csv:2: age: expected int <= 35, got '40'",
-    (
-        "population.profiles=ages.csv",
-        "population.attributes.age={type: int, column: Agee}",
-    ): "ages.csv:1: missing ...; did you mean 'age'?...",
-    (
-        "population.profiles=ages.csv",
-        "population.attributes.mood={type: int}",
-    ): "ages.csv:1: missing column: mood, for ...",
-    (
-        "population.profiles=ages.csv",
-        "population.columns.activity=age",
-    ): "ages.csv:2: age: expected float 0 to 1, got '40'",
-    ("population.columns.activity=age",): "--set: population.columns.activity: a column needs a profile file in ...",
-    (
-        "population.profiles=people.csv",
-        "population.graph.path=stranger.csv",
-    ): "c.yaml: population.unmatched: ...: eve; ...",
-    (
-        "population.profiles=people.csv",
-        "population.graph.path=numbers.csv",
-    ): "c.yaml: population.join: no id of people.csv ...",
-    ("population.posts.file=people.csv",): f"people.csv:1: ...; {PEOPLE}",
-    ("population.margins=[people.csv]",): f"people.csv:1: ...; {PEOPLE}",
-    (
-        "population.activity.hours=macro.csv",
-    ): "macro.csv:1: ...; it looks like a table of quarterly figures: economy.initial.path ...",
-    ("statechart.file=gone.yaml",): "--set: statechart.file: gone.yaml: no such file in {here}",
-    ("statechart.file=c.yaml",): f"c.yaml: {RUN}",
-    ("statechart.file=empty.yaml",): "empty.yaml: initial: is missing; expected a name...",
-    ("statechart.file=ties.txt",): "ties.txt: statechart.file: expected a chart in .yaml or .yml; ...",
-    ("statechart.file=target.yaml",): "target.yaml:5: target: b: no such state...",
-    (
-        "simulation.domain=economy",
-        "economy.initial.path=hours.csv",
-    ): "hours.csv:1: ...; it looks like a table of counts by hour: ...",
-    ("feed.size",): "--set: expected key=value, got 'feed.size'",
-    ("feed.size=0",): "--set: feed.size: expected int 1 to 1000, got 0",
-    ("feed.sise=4",): "--set: feed.sise: unknown key; did you mean feed.size?",
-    ("feed.size = five",): "--set: feed.size: expected int 1 to 1000, got 'five'",
-    ("FEED.size=1",): "--set: FEED.size: unknown key; the top has: ...",
-    ("=3",): "--set: '': unknown key; the top has: ...",
-    ("feed..size=1",): "--set: feed.''.size: unknown key; feed has: ...",
-    ("population.graph=x",): "--set: population.graph: expected one key of this section: kind, path, ...",
-    ("feed.size.x=1",): "--set: feed.size.x: unknown key; feed.size is set as a whole: feed.size=...",
-    ("feed.size=*x",): "--set: feed.size: *x: YAML aliases are not supported",
-    ("population.topics=[a",): "--set: population.topics: not valid YAML: a bracket is not closed",
-    (
-        "metrics.enabled=true",
-        "metrics.tls_key=key.pem",
-    ): "c.yaml: metrics.tls_cert: expected the certificate of this key, got null",
-    ("metrics.enabled=true", "metrics.username=ada"): "--set: metrics.username: expected the password of 'ada' in ...",
-    ("PRISM_FEED__SIZE=five",): "PRISM_FEED__SIZE: feed.size: expected int 1 to 1000, got 'five'",
-    ("PRISM_FEED__SISE=5",): "PRISM_FEED__SISE: feed.sise: unknown key; did you mean feed.size?",
-    ("PRISM_FEED=5",): "PRISM_FEED: feed: expected one key of this section: algorithm, ...",
-    ("PRISM_A__B=5",): "PRISM_A__B: a.b: unknown key; the top has: ...",
-    (
-        "PRISM_SIMULATION_SEED=5",
-    ): "PRISM_SIMULATION_SEED: is no setting; did you mean PRISM_SIMULATION__SEED, with two underscores ...",
-}
-"""`{a command and its file, or settings and variables: the line}`."""
+ANOTHER = """
+run & none.yaml => none.yaml: no such file; write one to start from with: prism init DIR
+run & run => run: is the directory of a run: `prism resume run` goes on with it; run/config.yaml is its file
+run & . => .: is a directory; expected a YAML file
+run & /dev/zero => /dev/zero: is a device; expected a YAML file
+run & pipe => pipe: is a named pipe; expected a YAML file
+run & exp.yaml => exp.yaml: is an experiment: `prism experiment` takes it
+run & cal.yaml => cal.yaml: is a calibration: `prism calibrate` takes it
+run & ask.yaml => ask.yaml: is a questionnaire: `prism ask` takes it
+run & chart.yaml => chart.yaml: is a chart: statechart.file takes it
+run & people.csv => people.csv:1: expected sections at the top, got ...; {PEOPLE}
+run & people.json => people.json:1: data: unknown key; ...; {PEOPLE}
+run & design.csv => \
+design.csv:1: ...; it looks like a table of conditions: the key `design.file` of an experiment takes it
+run & g.graphml => g.graphml: is a graph (graphml): population.graph.path takes it
+run & large.csv => large.csv: is longer than the 65,536 characters that a configuration may have
+experiment & c.yaml => c.yaml: {RUN}
+experiment & people.csv => people.csv...; {PEOPLE}
+experiment & photo.png => photo.png: is a PNG picture: expected text
+experiment & bad-exp.yaml => bad-exp.yaml:5: seeds: expected ...
+calibrate & exp.yaml => exp.yaml: is an experiment: `prism experiment` takes it
+population.graph.path=gone.txt => --set: population.graph.path: gone.txt: no such file in {here}
+population.graph.path=. => .: is a directory: expected a file
+population.graph.path=pipe => pipe: is a named pipe: expected a file
+population.graph.path=/dev/zero => /dev/zero: is a device: expected a file
+population.graph.path=people.csv => people.csv: the first line may be a header ...; {PEOPLE}
+population.graph.path=people.csv.gz => people.csv.gz: the first line may be a header ...; {PEOPLE}
+population.graph.path=people.json => people.json: is JSON: expected a table of ties, ...; {PEOPLE}
+population.graph.path=c.yaml => c.yaml: {RUN}
+population.graph.path=photo.png => photo.png: is a PNG picture: expected a table of ties, GraphML, GML or Pajek
+population.graph.path=half.txt => half.txt:3: expected two ids with spaces or a tab between them, got '3'
+population.graph.path=none.csv => none.csv: holds no ties: expected lines with two different ids
+population.profiles=run => run: is a directory: expected a file
+population.profiles=ties.csv => ties.csv:1: expected a column that describes people (name, ...; {TIES}
+population.profiles=ties.txt => ties.txt: expected ...; {TIES}
+population.profiles=shares.csv => shares.csv:1: ...; it looks like a table of shares: population.margins takes it
+population.profiles=posts.csv => posts.csv:1: ...; it looks like a file of posts: population.posts.file takes it
+population.profiles=c.yaml => c.yaml: {RUN}
+population.profiles=photo.csv => photo.csv: is a PNG picture: expected text
+population.profiles=nobody.json => nobody.json: expected a key that describes people (name, ...), got: age
+population.profiles=bad.json => bad.json:2: bad JSON: Expecting ':' delimiter (column 13)
+population.profiles=latin.csv => latin.csv:2: expected UTF-8 text, ...: set population.encoding: cp1252
+population.profiles=ages.csv & population.attributes.age={type: int} => ages.csv:3: age: expected int, got 'forty'
+population.profiles=ages.csv & population.attributes.age={type: int, max: 35} => \
+ages.csv:2: age: expected int <= 35, got '40'
+population.profiles=ages.csv & population.attributes.age={type: int, column: Agee} => \
+ages.csv:1: missing ...; did you mean 'age'?...
+population.profiles=ages.csv & population.attributes.mood={type: int} => ages.csv:1: missing column: mood, for ...
+population.profiles=ages.csv & population.columns.activity=age => ages.csv:2: age: expected float 0 to 1, got '40'
+population.columns.activity=age => --set: population.columns.activity: a column needs a profile file in ...
+population.profiles=people.csv & population.graph.path=stranger.csv => c.yaml: population.unmatched: ...: eve; ...
+population.profiles=people.csv & population.graph.path=numbers.csv => c.yaml: population.join: no id of people.csv ...
+population.posts.file=people.csv => people.csv:1: ...; {PEOPLE}
+population.margins=[people.csv] => people.csv:1: ...; {PEOPLE}
+population.activity.hours=macro.csv => \
+macro.csv:1: ...; it looks like a table of quarterly figures: economy.initial.path ...
+statechart.file=gone.yaml => --set: statechart.file: gone.yaml: no such file in {here}
+statechart.file=c.yaml => c.yaml: {RUN}
+statechart.file=empty.yaml => empty.yaml: initial: is missing; expected a name...
+statechart.file=ties.txt => ties.txt: statechart.file: expected a chart in .yaml or .yml; ...
+statechart.file=target.yaml => target.yaml:5: target: b: no such state...
+simulation.domain=economy & economy.initial.path=hours.csv => \
+hours.csv:1: ...; it looks like a table of counts by hour: ...
+feed.size => --set: expected key=value, got 'feed.size'
+feed.size=0 => --set: feed.size: expected int 1 to 1000, got 0
+feed.sise=4 => --set: feed.sise: unknown key; did you mean feed.size?
+feed.size = five => --set: feed.size: expected int 1 to 1000, got 'five'
+FEED.size=1 => --set: FEED.size: unknown key; the top has: ...
+=3 => --set: '': unknown key; the top has: ...
+feed..size=1 => --set: feed.''.size: unknown key; feed has: ...
+population.graph=x => --set: population.graph: expected one key of this section: kind, path, ...
+feed.size.x=1 => --set: feed.size.x: unknown key; feed.size is set as a whole: feed.size=...
+feed.size=*x => --set: feed.size: *x: YAML aliases are not supported
+population.topics=[a => --set: population.topics: not valid YAML: a bracket is not closed
+metrics.enabled=true & metrics.tls_key=key.pem => \
+c.yaml: metrics.tls_cert: expected the certificate of this key, got null
+metrics.enabled=true & metrics.username=ada => --set: metrics.username: expected the password of 'ada' in ...
+PRISM_FEED__SIZE=five => PRISM_FEED__SIZE: feed.size: expected int 1 to 1000, got 'five'
+PRISM_FEED__SISE=5 => PRISM_FEED__SISE: feed.sise: unknown key; did you mean feed.size?
+PRISM_FEED=5 => PRISM_FEED: feed: expected one key of this section: algorithm, ...
+PRISM_A__B=5 => PRISM_A__B: a.b: unknown key; the top has: ...
+PRISM_SIMULATION_SEED=5 => \
+PRISM_SIMULATION_SEED: is no setting; did you mean PRISM_SIMULATION__SEED, with two underscores ...
+"""
+"""A command and its file, or settings and variables, with & between them; behind the arrow the line."""
 
 
 def fits(line: str, expected: str) -> bool:
@@ -318,9 +285,10 @@ def test_each_wrong_input_is_one_clear_line_and_exit_code_3(
     here: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong, right = list[str](), Path("c.yaml").read_text()
+    another = ANOTHER.replace("{RUN}", RUN).replace("{PEOPLE}", PEOPLE).replace("{TIES}", TIES).strip().split("\n")
     cases: list[tuple[tuple[str, ...], str | bytes, str]] = [
         *(((), text, f"c.yaml:{line}") for text, line in TEXTS.items()),
-        *((given, right, line) for given, line in ANOTHER.items()),
+        *((tuple(given.split(" & ")), right, line) for given, line in (each.split(" => ") for each in another)),
     ]
     for given, text, expected in cases:
         Path("c.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
