@@ -33,8 +33,6 @@ class NoEffectKind(StrEnum):
     STATE = "state"
     ROW = "row"
     DELAY = "delay"
-    EXIT = "exit"
-    OPTION = "option"
     ATTRIBUTE = "attribute"
     MEASURE = "measure"
     INTERVENTION = "intervention"

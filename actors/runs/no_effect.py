@@ -10,41 +10,25 @@ from actors.factory.domains import no_effect_of
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
 from actors.store.course import Step
-from prism.agents import DECIDED, FALLBACKS, MOVED
+from prism.agents import DECIDED, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.no_effect import ROUND_ENDS, TIMEOUT, NoEffect, NoEffectKind
-from prism.statechart import Behaviour, RowDefinition, Statechart, question_kinds
+from prism.no_effect import TIMEOUT, NoEffect, NoEffectKind
+from prism.statechart import Behaviour, RowDefinition, Statechart
 from prism.statechart.outline import inner_states, outline
 from prism.wording import counted
 
-STAYS_MIN: Final = 30
-"""The fewest stays in a state that is reported: fewer stays may all have ended in one way by chance."""
-CUT_SHARE: Final = 0.9
-"""If the end of the round ends this share of stays, the state's own ways out count as without effect."""
-OFFERS_MIN: Final = 100
-"""The fewest decisions after which an option is reported as never taken."""
 ROUNDS_MIN: Final = 2
-"""The fewest rounds of a run: in one, some ways out are not due yet."""
+"""The fewest rounds of a run: in one, some rows are not due yet."""
 
 
 def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> list[NoEffect]:
-    """Return the parts of the configuration that had no effect in the run so far.
-
-    For delays that seemed too long before the run, the text says what came of them.
-    """
-    foreseen = no_effect_of(simulation.config, simulation.domain)
-    found = [each for each in foreseen if each.kind is not NoEffectKind.DELAY]
+    """Return the parts of the configuration that had no effect in the run so far."""
+    found = [*no_effect_of(simulation.config, simulation.domain)]
     known = {each.place for each in found}
-    rounds = simulation.engine.tick // simulation.config.simulation.ticks_per_round
-    if rounds >= ROUNDS_MIN:
-        domain, rows = simulation.domain, simulation.counters.rows
-        own = [*unused_exits(domain.chart, rows)]
-        # A formula without probabilities, such as a policy rule, need not take all options.
-        if simulation.oracle.oracle.waits or hasattr(domain, "reference"):
-            own += unchosen(domain.chart, rows)
-        behaviour = getattr(domain, "behaviour", domain.chart)
-        never = unused(behaviour, rows, simulation.counters.states_visited(), {each.place for each in own})
-        found = [*(each for each in never if each.place not in known), *own, *found]
+    if simulation.engine.tick // simulation.config.simulation.ticks_per_round >= ROUNDS_MIN:
+        behaviour = getattr(simulation.domain, "behaviour", simulation.domain.chart)
+        never = unused(behaviour, simulation.counters.rows, simulation.counters.states_visited(), known)
+        found = [*(each for each in never if each.place not in known), *found]
     return [*found, *(each for each in ignored_posts(done) if each.place not in known)]
 
 
@@ -84,61 +68,6 @@ def unused(
     for place, names in never.items():
         message = f"{counted(len(names), 'row was', 'rows were')} never taken: {'; '.join(names)}"
         yield NoEffect(kind=NoEffectKind.ROW, place=place, message=message)
-
-
-def unused_exits(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:
-    """Yield the states that agents never left, or left only because the round ended and not by the state's own rows.
-
-    Args:
-        rows: `{(from_state, to_state, trigger, source): updates}`.
-    """
-    entered, left = Counter[str](), dict[str, Counter[str]]()
-    for (before, after, trigger, source), count in rows.items():
-        if source in MOVED and before != after:
-            entered[after] += count
-            left.setdefault(before, Counter())[trigger] += count
-    for state in (each for each in type(chart.initial) if each in chart.states):
-        own = {row.trigger for row in chart.transitions if row.source == state and row.target != state} - {ROUND_ENDS}
-        ways = left.get(state.value, Counter[str]())
-        stays, cut = max(entered[state.value], ways.total()), ways[ROUND_ENDS]
-        if not own or stays < STAYS_MIN:
-            continue
-        if not ways:
-            message = f"entered {stays:,} times and never left, though it has {counted(len(own), 'way')} out"
-        elif cut >= CUT_SHARE * ways.total():
-            message = (
-                f"{_by(own, ways)}: {cut:,} of {ways.total():,} stays ended only because the round did ({ROUND_ENDS})"
-            )
-        else:
-            continue
-        yield NoEffect(kind=NoEffectKind.EXIT, place=state.value, message=message)
-
-
-def _by(own: set[str], ways: Counter[str]) -> str:
-    """Return how often agents took each way out of a state."""
-    names = ", ".join(sorted(own))
-    taken = sum(ways[trigger] for trigger in own)
-    if not taken:
-        return f"its own {'way out was' if len(own) == 1 else 'ways out were'} never taken ({names})"
-    return f"its own {'way out was' if len(own) == 1 else 'ways out were'} taken {taken:,} times ({names})"
-
-
-def unchosen(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:
-    """Yield the options that the oracle never chose in many decisions.
-
-    Args:
-        rows: `{(from_state, to_state, trigger, source): updates}`.
-    """
-    chosen: dict[tuple[str, str], Counter[str]] = {}
-    for (state, to, trigger, source), count in rows.items():
-        if source in DECIDED - FALLBACKS:
-            chosen.setdefault((state, trigger), Counter())[to] += count
-    for (state, trigger), options in sorted(question_kinds(chart).items()):
-        times = chosen.get((state, trigger), Counter[str]())
-        for option in sorted(options):
-            if times.total() >= OFFERS_MIN and not times[option]:
-                message = f"{option} was never chosen in {times.total():,} decisions of the oracle ({trigger})"
-                yield NoEffect(kind=NoEffectKind.OPTION, place=state, message=message)
 
 
 def ignored_posts(done: Sequence[DoneIntervention]) -> Iterator[NoEffect]:

@@ -50,8 +50,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         guard_errors: `{row: times its guard raised}`.
         interventions: those that were carried out, and the reactions to their posts.
         not_as_configured: settings that did not become true, and guards that raised errors.
-        no_effect: states, rows, delays, ways out, options, attributes, measures and interventions
-            that had no effect.
+        no_effect: states, rows, delays, attributes, measures and interventions that had no effect.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, except the percentiles of latencies, which are of its last process.
         sharing: the judgements that questions have shared; None without `oracle.sharing.by`.

@@ -17,7 +17,6 @@ from actors.store.listing import list_run
 from actors.store.messages import questions_in
 from actors.store.oracle_log import ANSWERS, answers_by_question, judgements_in
 from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
-from actors.store.question_bytes import question_bytes
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
@@ -34,7 +33,7 @@ from prism.errors import ConfigError, InputError
 from prism.events import MADE
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
-from prism.rows import unpacked
+from prism.rows import Heap, unpacked
 from prism.scorecard import above_all, shapes_in
 from prism.sharing.audit import divergence_from
 from prism.sharing.table import archetypes_of, fields_of, words_of
@@ -47,6 +46,7 @@ PART_ROWS: Final = 1 << 17
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kind of what `MADE` names."""
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
+_encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
 _lines: Final = msgspec.json.Encoder().encode_lines
 _options: Final = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -314,16 +314,14 @@ class Made:
     def _questions(self) -> Iterator[Columns]:
         """Yield all questions, each with the update that decided it, and with its answer in the log."""
         run, kinds, answers = self.run, self.run.record.kinds, answers_by_question(self.run.path)
-        shape = next(each for each in run.record.shapes if each.name == "questions")
         prices, (decided_ticks, decided), at, lost = run.config.llm.prices, self._decided(), 0, 0
         seed = b"%d:" % run.header.seed
         for block in run.blocks(run.record.all_of("questions")):
             table = block.tables["questions"]
             if not (count := len(ticks := tick_of_rows(table))):
                 continue
-            columns, of = [*table.columns.values()], list[Any]()
-            if answers.are_left():
-                of = [*map(answers.take, questions_in(ticks.tolist(), columns, run.record.shapes, kinds))]
+            asked = [*questions_in(ticks.tolist(), [*table.columns.values()], run.record.shapes, kinds)]
+            of = [*map(answers.take, asked)] if answers.are_left() else list[Any]()
             post, seen = (table.columns.get(name) for name in (run.show.post_field, SEEN))
             settled = decided[at : at + count]
             by_model = np.array([each.source == Source.LLM for each in kinds] + [False], np.bool_)[settled].tolist()
@@ -334,7 +332,7 @@ class Made:
                 "kind": table.columns["kind"],
                 "decided": settled,
                 "decided_tick": decided_ticks[at : at + count],
-                "asked": question_bytes(seed, ticks, columns, shape, kinds),
+                "asked": Heap.of([seed + _encode(each) for each in asked]),
                 "post": None if post is None or seen is None else np.where(seen, post, -1),
                 **{name: [each and get(each, prices) for each in of] for name, get in _LOGGED.items() if any(of)},
             }
