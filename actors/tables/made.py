@@ -74,6 +74,7 @@ class Made:
             "made.engagements": self._engagements,
             "made.file_posts": self._file_posts,
             "made.attributes_at_start": self._attributes_at_start,
+            "made.traits": self._traits,
             "made.questions": self._questions,
         }
         """`{relation: yields its rows, some at a time}`."""
@@ -206,6 +207,15 @@ class Made:
         for name in changed["name"].numbered()[0] if changed else ():
             drawn = self._drawn(name)
             yield {"agent": np.arange(len(drawn)), "name": [name] * len(drawn), **numbers_and_texts(drawn)}
+
+    def _traits(self) -> Iterator[Columns]:
+        """Yield the attributes of people at the start as texts, as the places of measures have them."""
+        for name in self.run.config.population.attributes if self.population is not None else ():
+            known, drawn = dict[Value | None, int](), self._drawn(name)
+            codes = np.array([known.setdefault(value, len(known)) for value in drawn], np.int32)
+            texts = [f"{value:g}" if isinstance(value, float) else str(_as_kind(Kind.TEXT, value)) for value in known]
+            nothing = np.zeros(len(codes), np.int32)
+            yield {"agent": np.arange(len(codes)), "attribute": Coded(nothing, [name]), "value": Coded(codes, texts)}
 
     # Posts, and the trees that they form.
 
@@ -443,6 +453,7 @@ _TEXT, _NUMBER, _WHOLE = "VARCHAR", "DOUBLE", "BIGINT"
 MADE_TYPES: Final[Mapping[str, Mapping[str, str]]] = {
     "made.edges": dict.fromkeys(("follower", "followee", "from_tick", "until_tick"), "INTEGER"),
     "made.attributes_at_start": {"agent": _WHOLE, "name": _TEXT, "number": _NUMBER, "text": _TEXT},
+    "made.traits": {"agent": _WHOLE, "attribute": _TEXT, "value": _TEXT},
     "made.questions": {
         **dict.fromkeys(("tick", "agent", "kind", "decided", "decided_tick", "post"), _WHOLE),
         "asked": "BLOB",

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from actors import RunDirectoryError, RunResult, read_result, run
+from actors import RunDirectoryError, RunResult, query, read_result, run
 from actors.results.beside import side_in_words
 from actors.results.measures import by_problem, cascades_problem
 from prism.events import PostEvent
@@ -75,6 +75,12 @@ def test_totals_by_attribute_add_up_to_those_of_the_run(result: RunResult) -> No
     left = parties["left"]
     assert result.measure("by.party.left.likes") == left["likes"] > 0
     assert result.measure("by.party.left.likes_per_person") == left["likes"] / left["people"]
+    assert result.path is not None
+    found = query("FROM engagement_by_group WHERE attribute = 'party'", result.path, into="pandas")
+    assert [row[2:] for row in found.itertuples(index=False)] == [
+        (value, *(totals[name] for name in ("people", "posts", "replies", "reshares", "likes")))
+        for value, totals in parties.items()
+    ]
     assert result.measure("by.level.true.people") == 60
     assert result.measure("by.level.false.people") == 0
 
