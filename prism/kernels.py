@@ -56,7 +56,6 @@ MODULES: Final = (
     "prism.social.posts.post",
     "prism.social.kernels.view_kernel",
     "prism.social.kernels.stretch_kernel",
-    "prism.social.kernels.graph_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
 COMPILER: Final = "prism.kernel_compiler"

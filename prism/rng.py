@@ -85,7 +85,6 @@ class Draw(IntEnum):
     FEED_SHARE = 38
     UNEMPLOYMENT_SHOCK = 40
     RATE_SHOCK = 41
-    HOURS = 42
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.
     BACKOFF = 1001

@@ -24,13 +24,6 @@ MISSING: Final = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "#N/A", "N/A", "
 """The texts by which programs and spreadsheets say that a cell is empty."""
 TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 """`{text of a cell, in lower case: the truth value that it stands for}`."""
-_MARKS: Final = (
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
-"""The byte order marks of encodings other than UTF-8, the longer ones first."""
 _BINARY: Final = {
     b"\x89PNG": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
@@ -50,10 +43,6 @@ _BINARY: Final = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
 }
 """`{first bytes of a file: the kind of file in words}`."""
-_HEAD_BYTES: Final = 4096
-"""The bytes at the start of a file by which UTF-16 without a byte order mark is recognised."""
-_AROUND: Final = 12
-"""Bytes before and after a wrong byte that are shown, so that a reader can see whether the words are right."""
 _GROUPED: Final = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 """A number with a comma between groups of three digits."""
 _PLAIN: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -68,18 +57,23 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
     if (kind := binary_kind(data)) is not None:
         raise InputError(source, f"is {kind}: expected text")
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
-    _refuse_other_encoding(data, source, encoding, setting)
+    is_utf8, way_out = encoding == UTF8, ""
+    if is_utf8:
+        other = f", or set {setting} to its encoding, such as cp1252 or utf-16" if setting else ""
+        way_out = f": save it as UTF-8{other}"
     try:
-        text = data.decode("utf-8-sig" if encoding == UTF8 else encoding).removeprefix("\ufeff")
+        text = data.decode("utf-8-sig" if is_utf8 else encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         # `error.object` and not `data`: the codec counts from behind a byte order mark.
         line = error.object.count(b"\n", 0, error.start) + 1
-        name = "UTF-8" if encoding == UTF8 else encoding
+        name = "UTF-8" if is_utf8 else encoding
         problem = f"expected {name} text, got byte 0x{error.object[error.start]:02x}"
-        raise InputError(source, problem + _way_out(error, encoding, setting), line=line) from None
-    if "\0" in text:
+        raise InputError(source, f"{problem}{way_out}", line=line) from None
+    if "\0" in text:  # also UTF-16 without a byte order mark
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(source, "expected text, got a character of number 0", line=line)
+        raise InputError(source, f"expected text, got a character of number 0{way_out}", line=line)
+    if not is_utf8 and not data.isascii() and _is_utf8(data):  # most other encodings read any bytes
+        raise InputError(source, f"expected {encoding} text, got utf-8: set {setting}: utf-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -177,47 +171,9 @@ def plain_number(text: str) -> float | None:
     return float(text) if _PLAIN.fullmatch(text) else None
 
 
-def _refuse_other_encoding(data: bytes, source: str, encoding: str, setting: str | None) -> None:
-    """Refuse a file whose bytes say that it has another encoding than the one given."""
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            if not encoding.startswith(name):
-                problem = f"expected {encoding} text, got {name}, by the byte order mark"
-                raise InputError(source, problem + _setting(name, setting))
-            return
-    head = data[:_HEAD_BYTES]
-    if encoding == UTF8 and b"\0" in head:
-        for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-            if 4 * head[start::2].count(0) >= len(head):  # most texts have a zero in every other byte
-                raise InputError(
-                    source, f"expected {encoding} text, got {name}, by its zeros" + _setting(name, setting)
-                )
-    elif encoding != UTF8 and not data.isascii() and _is_utf8(data):
-        raise InputError(source, f"expected {encoding} text, got {UTF8}" + _setting(UTF8, setting))
-
-
 def _is_utf8(data: bytes) -> bool:
     try:
         data.decode(UTF8)
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _way_out(error: UnicodeDecodeError, encoding: str, setting: str | None) -> str:
-    """Return the advice about a byte that is not UTF-8, with the words around it as cp1252 reads them."""
-    if encoding != UTF8 or setting is None:
-        return ": save it as UTF-8" if encoding == UTF8 else ""
-    try:
-        error.object.decode("cp1252")
-    except UnicodeDecodeError:
-        return f": save it as UTF-8, or set {setting} to its encoding"
-    around = error.object[max(0, error.start - _AROUND) : error.start + _AROUND].decode("cp1252")
-    lines = around[: min(error.start, _AROUND)].split("\n")[-1], around[min(error.start, _AROUND) :].split("\n")[0]
-    shown = " ".join("".join(lines).split())
-    return f", which cp1252 reads as {shown!r}" + _setting("cp1252", setting)
-
-
-def _setting(name: str, setting: str | None) -> str:
-    """Return the advice for a file in the encoding `name`."""
-    return f": set {setting}: {name}" if setting else ": save it as UTF-8"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from prism.config import Config
@@ -20,8 +20,6 @@ from prism.statechart.definition import Delay, DelayLaw
 from prism.wording import counted
 
 _AGENT: Final = "agent."
-_STEPS: Final[Mapping[str, int]] = {"feed_ready": 0, "wants_to_post": 0}
-"""`{trigger: the fewest ticks after which it comes}`, unless that is 1."""
 
 
 def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect]:
@@ -38,50 +36,18 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect
 
 
 def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
-    """Yield a finding for each delay that the end of the round cuts short, for all people or for most of them.
+    """Yield a finding for each delay that hardly ever ends, because `round_ends` comes in the last tick of a round.
 
-    People come online in the first part of a round, and `round_ends` leads everybody out in its last tick. A browsing
-    person's delay runs only when the feed is empty, so nothing is said of it.
+    A browsing person's delay runs only when the feed is empty, so nothing is said of it.
     """
     length = config.simulation.ticks_per_round
-    arrivals = min(max(int(length * config.population.activity.arrival), 1), length - 1)
-    # `{state: the fewest ticks after coming online in which a rule leads there}`, of those that rules reach.
-    chart = behaviour.chart
-    entered = {chart.initial: 0}
-    waiting = [chart.initial]
-    while waiting:
-        state = waiting.pop()
-        for row in chart.transitions:
-            if row.source != state or row.trigger == ROUND_ENDS:
-                continue
-            delay = behaviour.delays.get(state)
-            steps = _STEPS.get(row.trigger, 1)
-            if delay is not None and delay.trigger == row.trigger:
-                steps = _usual_ticks(delay, config) or 1
-            for target in chart.valid_targets(state, row.trigger) if row.target is None else (row.target,):
-                if entered[state] + steps < entered.get(target, config.simulation.ticks_per_round):
-                    entered[target] = entered[state] + steps
-                    waiting.append(target)
     for state, delay in behaviour.delays.items():
-        if behaviour.roles.get(state) == Role.BROWSE or state not in entered:
-            continue
         ticks = _usual_ticks(delay, config)
-        if ticks is None:
+        if behaviour.roles.get(state) == Role.BROWSE or ticks is None or ticks <= length - 2:
             continue
-        length_told = f"delay of {'about ' if delay.is_random else ''}{counted(ticks, 'tick')}"
-        last = length - 2 - ticks  # the last place of a round from which the delay ends before `round_ends` comes
-        on_time = last - entered[state] + 1  # ticks in which somebody has to come online for that
-        if last < 0:
-            ends = "hardly ever ends" if delay.is_random else "cannot end"
-            message = f"the {length_told} {ends} within a round of {length}: {ROUND_ENDS} comes first"
-        elif 2 * on_time < arrivals:
-            first = counted(last + 1, "tick")
-            message = (
-                f"the {length_told} ends only for those who enter within the first {first} of a round of {length}; "
-                f"{ROUND_ENDS} leads the others out"
-            )
-        else:
-            continue
+        told = f"delay of {'about ' if delay.is_random else ''}{counted(ticks, 'tick')}"
+        ends = "hardly ever ends" if delay.is_random else "cannot end"
+        message = f"the {told} {ends} within a round of {length}: {ROUND_ENDS} comes first"
         yield Finding(kind=FindingKind.TOO_LONG, state=state, trigger=delay.trigger, message=message)
 
 

@@ -41,7 +41,7 @@ def make_ready(person_ticks: int) -> None:
         t = state.held
         due, codes = (np.zeros(2, dtype=np.int64) for _ in range(2))
         nobody = due[:0]
-        turn_kernel.begin_round(t, 0, np.ones(1))
+        turn_kernel.begin_round(t, 0, 1.0)
         turn_kernel.take_due(t, 0, due, codes)
         kinds, truths = np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.bool_)
         turn_kernel.apply(t, 0, nobody, nobody, kinds)

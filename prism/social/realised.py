@@ -1,8 +1,7 @@
 """Counts of what the feeds and people of a run really did, beside the configuration.
 
 Every count takes constant time: time in a state is kept as agents in it times the tick plus a correction, so nobody is
-looked at to know it. Stays are counted by their length, exactly below a thousand ticks and to three digits above, so
-memory does not grow with the length of a run.
+looked at to know it.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from prism.columns import Column, Columns, Ints, pack_array
 from prism.no_effect import NotAsConfigured
-from prism.social import tables as col
 from prism.social.state import SocialState
 
 DAY_S: Final = 86_400.0
@@ -87,19 +83,10 @@ class Realised:
         rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
         days = self._people * ticks * self._tick_s / DAY_S
-        found = {}
-        for state, counts in zip(self._states, self._state.t.stays, strict=True):
-            places = np.flatnonzero(counts)
-            if len(places):
-                # From a thousand on, the ticks of stays are counted to three digits.
-                steps, digits = np.divmod(places - col.EXACT_TICKS, col.EXACT_TICKS - col.EXACT_TICKS // 10)
-                longer = (digits + col.EXACT_TICKS // 10) * 10 ** np.maximum(steps + 1, 0)
-                found[state] = self._lengths(np.where(places < col.EXACT_TICKS, places, longer), counts[places])
         return {
             "engagement_per_post_seen": _ratio(engagements, self.feeds.seen),
             "actions_per_person_day": _ratio(actions, days),
             "time_by_state": {state: _ratio(spent[state], self._people * ticks) for state in sorted(spent)},
-            "dwell": dict(sorted(found.items())),
         }
 
     def columns(self) -> Iterator[Column]:
@@ -107,9 +94,6 @@ class Realised:
         yield from pack_array("feed_counts", t.counts.feeds)
         yield from pack_array("feed_share", t.counts.share)
         yield from pack_array("inside", t.inside.ravel())
-        places = np.flatnonzero(t.stays)
-        yield from pack_array("stays.key", places)
-        yield from pack_array("stays", t.stays.ravel()[places])
 
     def restore(self, columns: Columns, states: Ints) -> None:
         """Take over what these columns hold.
@@ -123,19 +107,6 @@ class Realised:
         inside, is_here = columns.array("inside").reshape(-1, 2), states >= 0
         t.inside[:] = 0
         t.inside[states[is_here]] = inside[is_here]
-        before, lengths = np.divmod(columns.array("stays.key"), col.LENGTHS)
-        is_here, counts = is_here[before], columns.array("stays")
-        t.stays[states[before[is_here]], lengths[is_here]] = counts[is_here]
-
-    def _lengths(self, lengths: Ints, counts: Ints) -> dict[str, float]:
-        """Return the distribution of stays by their lengths in ticks, which ascend, and how many of each there are."""
-        ends = counts.cumsum()
-        number = int(ends[-1])
-        median, p90 = lengths[np.searchsorted(ends, [0.5 * number, 0.9 * number])].tolist()
-        found = {"mean": int(lengths @ counts) / number, "median": median, "p90": p90}
-        ticks = {f"{name}_ticks": round(value, 4) for name, value in found.items()}
-        minutes = {f"{name}_minutes": round(value * self._tick_s / 60.0, 4) for name, value in found.items()}
-        return {"stays": number, **ticks, **minutes}
 
 
 def unlike_configured(world: Mapping[str, Any]) -> Iterator[NotAsConfigured]:

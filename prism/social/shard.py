@@ -8,7 +8,7 @@ then the turns of its own people, then the acts of those above. Each replica of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -41,11 +41,6 @@ def check_shards(config: Config) -> None:
         if each.set is not None and each.set.get("feed.reshare_credit") == "newest":
             problem = "with run.shards, feed.reshare_credit must stay seen or root"
             raise ConfigError("configuration", problem, key=f"interventions[{place}].set")
-
-
-class StateCounts(NamedTuple):
-    inside: Ints
-    stays: Ints
 
 
 class SocialShard:
@@ -89,7 +84,7 @@ class SocialShard:
 
     def _begin_counts(self) -> None:
         t = self._world.network.state.t
-        for counted in (t.inside, t.stays, t.counts.feeds):
+        for counted in (t.inside, t.counts.feeds):
             counted[:] = 0
 
     def acts(self, updates: Updates | None) -> Ints:
@@ -143,13 +138,10 @@ class SocialShard:
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
         return self._world.about(blocks)
 
-    def take_states(self) -> StateCounts:
-        t = self._world.network.state.t
-        found = StateCounts(t.inside.copy(), t.stays.copy())
+    def take_states(self) -> Ints:
+        found = self._world.network.state.t.inside.copy()
         self._begin_counts()
         return found
 
-    def add_states(self, counts: StateCounts) -> None:
-        t = self._world.network.state.t
-        t.inside[:] += counts.inside
-        t.stays[:] += counts.stays
+    def add_states(self, counts: Ints) -> None:
+        self._world.network.state.t.inside[:] += counts

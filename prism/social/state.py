@@ -191,10 +191,10 @@ class SocialState:
     def use_states(self, count: int, initial: int) -> None:
         """Have so many states, without roles and delays; everybody is in the initial one."""
         delays = np.tile([float(CONSTANT), 1.0, 0.0, float(col.TIMEOUT)], (count, 1))
-        inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, col.LENGTHS), dtype=np.int64)
+        inside = np.zeros((count, 2), dtype=np.int64)
         inside[initial, 0] = len(self.t.people)
         self.t.people["state"] = initial
-        self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
+        self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside)
 
     # Ties
 
@@ -394,7 +394,6 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         delays=np.zeros((1, 4)),
         dwell=np.zeros((2, 3)),
         inside=np.zeros((1, 2), dtype=np.int64),
-        stays=np.zeros((1, col.LENGTHS), dtype=np.int64),
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),
         counts=counts,

@@ -181,10 +181,6 @@ TO_NEWEST: Final = 2
 
 SEEN_SLOTS: Final = 512
 """The places of a table of seen cascades by their low bits. It tells most of those that a reader has not seen."""
-EXACT_TICKS: Final = 1000
-"""Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
-LENGTHS: Final = EXACT_TICKS + 10 * (EXACT_TICKS - EXACT_TICKS // 10)
-"""The lengths by which stays are counted."""
 
 
 class Settings(NamedTuple):
@@ -388,8 +384,7 @@ class Tables(NamedTuple):
             given_starts: where those of each person start in it, and those of nobody.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
             numbers of looking and writing.
-        inside: the people in each state, and the ticks spent there less the people in it times the ticks; stays: the
-            stays in each state by their length.
+        inside: the people in each state, and the ticks spent there less the people in it times the ticks.
         weights: of actions of convinced people, a row for each kind of person, with their sum last; kind_of: the row.
     """
 
@@ -429,7 +424,6 @@ class Tables(NamedTuple):
     delays: NDArray[np.float64]
     dwell: NDArray[np.float64]
     inside: Ints
-    stays: Ints
     weights: NDArray[np.float64]
     kind_of: NDArray[np.int32]
     counts: Counts

@@ -280,10 +280,10 @@ class SocialWorld(World):
     def begin_round(self, tick: int) -> None:
         """Forget old posts, and plan who comes online in the round that begins."""
         self.network.retire(tick)
-        hours, simulation, factors = self.population.hours, self.config.simulation, np.ones(1)
+        hours, simulation, factor = self.population.hours, self.config.simulation, 1.0
         if len(hours):
-            factors = hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)]
-        turn_kernel.begin_round(self.network.state.held, tick, factors)
+            factor = float(hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)])
+        turn_kernel.begin_round(self.network.state.held, tick, factor)
 
     def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
         return self.triggers_of(np.array([agent]), tick, [name])[0]
@@ -570,11 +570,11 @@ class SocialWorld(World):
     def capped(self) -> Iterator[str]:
         """Yield a line for each probability that is 1 for some people because it cannot be more."""
         people, config = self.population, self.config.population
-        most = people.hours.max(axis=0, initial=0.0)
+        most = float(people.hours.max(initial=0.0))
         busy = int(np.count_nonzero(self.traits.activity * most > 1.0))
         if busy:
-            hour = f"the busiest hour, whose factor is {most[0]:.3g}" if len(most) == 1 else "their busiest hour"
-            yield f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in {hour}"
+            told = f"{busy:,} of {people.size:,} people come online for certain"
+            yield f"population.activity.hours: {told} in the busiest hour, whose factor is {most:.3g}"
         rates = self._posting_rates()
         capped = 0 if isinstance(rates, float) else int(np.count_nonzero(rates >= CAPPED))
         if capped and config.posts_per_session < MOST:

@@ -16,7 +16,6 @@ from prism.config import Config
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError, InputError, SettingError
 from prism.rng import GraphRandom
-from prism.social.kernels.graph_kernel import friendships
 from prism.social.people.homophily import wired
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.graph import FollowGraph, generate, is_mutual
@@ -87,18 +86,6 @@ def test_the_share_of_ties_between_communities_is_the_mixing() -> None:
     graph = generate(GraphConfig(kind="stochastic_block", degree=20, blocks=4, mixing=0.25), 1000, 1)
     leaving = sum(person // 250 != other // 250 for person, other in ties_of(graph))
     assert leaving / graph.edges == pytest.approx(0.25, abs=0.02)
-
-
-@given(st.integers(0, 120), st.integers(1, 7), st.integers(0, 2**32))
-def test_friendships_are_those_that_igraph_makes_of_the_same_draws(size: int, count: int, seed: int) -> None:
-    igraph.set_random_number_generator(GraphRandom(seed))
-    try:
-        other = igraph.Graph.Barabasi(n=size, m=count, directed=False) if size else igraph.Graph()
-    finally:
-        igraph.set_random_number_generator(random)
-    joins, befriended = friendships(size, count, seed)
-    ours = zip(befriended.tolist(), joins.tolist(), strict=True)
-    assert sorted(ours) == sorted((min(each), max(each)) for each in other.get_edgelist())
 
 
 @given(

@@ -6,10 +6,9 @@ import pytest
 
 from actors.factory.graph_files import parse_graph
 from prism.config.attributes import AttributeConfig
-from prism.config.model import ActivityConfig, GraphConfig, PopulationConfig, PostsConfig
+from prism.config.model import GraphConfig, PopulationConfig, PostsConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, integer
-from prism.social.people.hours import COLUMNS, parse_hours
 from prism.social.people.population import Population, build_population
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import parse_posts
@@ -24,18 +23,16 @@ def built(
     *,
     size: int = 4,
     posts: str = "",
-    hours: str = "",
     author: str | None = "author",
     **settings: object,
 ) -> Population:
-    """The people of two files, with posts and hours; without ties those of a drawn graph."""
+    """The people of two files, with posts; without ties those of a drawn graph."""
     config = PopulationConfig(
         profiles="people.csv",
         size=size,
         attributes={"party": AttributeConfig(type="text", values=("left", "right"), default="left")},
         graph=GraphConfig(path="ties.csv", directed=True) if ties else GraphConfig(kind="watts_strogatz", degree=2),
         posts=PostsConfig(file="posts.csv" if posts else None, author=author),
-        activity=ActivityConfig(hours="hours.csv" if hours else None),
         **settings,  # type: ignore[arg-type]
     )
     profiles = parse_profiles(people.encode(), "people.csv", config)
@@ -46,7 +43,6 @@ def built(
         profiles=profiles,
         graph=graph,
         posts=parse_posts(posts.encode(), "posts.csv", config) if posts else None,
-        hours=parse_hours(hours.encode(), "hours.csv") if hours else None,
     )
 
 
@@ -261,42 +257,3 @@ def test_authors_who_are_not_people_are_refused_unless_it_is_set_what_becomes_of
         "left out"
     )
     assert drawn.joins[2].endswith("; any person may publish their posts")
-
-
-def hours(**first: int) -> str:
-    """Return a table with a row for each id: a count in the hour 0, and 1 in the hour 23."""
-    rows = [f"{name},{count}{',0' * 22},1" for name, count in first.items()]
-    return "\n".join([f"user_id,{','.join(COLUMNS)}", *rows])
-
-
-def test_the_rows_of_hours_are_those_of_the_people_with_their_ids() -> None:
-    population = built(hours=hours(cy=1, di=0, ada=2, bo=23) + "\n" + hours(di=3).splitlines()[1])
-    factors = {name: population.hours[:, population.number(name)] for name in RIGHT}
-    assert [round(factors[name][0]) for name in ("ada", "bo", "cy", "di")] == [16, 23, 12, round(24 * 3 / 5)]
-    assert [factors[name].mean() for name in RIGHT] == pytest.approx([1.0] * 4)
-    assert population.joins[1:] == (
-        "hours.csv: `user_id`: hours of their own for 4 people; first: row 1 is cy's, row 2 is di's, row 3 is ada's",
-    )
-    other = built(hours=hours(x=1, y=3))
-    assert other.hours.shape == (24, 1)
-    assert other.joins[1] == (
-        "hours.csv: `user_id`: ids are not people (x, y): the sums of all rows, the same hours for everybody"
-    )
-    assert refusal(hours=hours(cy=1, di=1, ada=1, bo=1).replace("bo,1" + ",0" * 22 + ",1", "bo" + ",0" * 24)) == (
-        "configuration: population.activity.hours: expected an hour above 0 for each person of hours.csv, got none "
-        "for bo"
-    )
-
-
-def test_hours_of_nobody_and_people_without_hours_are_refused_unless_it_is_set_what_becomes_of_them() -> None:
-    some = hours(cy=1, di=1, x=5, bo=3)
-    assert refusal(hours=some) == (
-        "configuration: population.unmatched: 1 person is in hours.csv only: x; 1 person is not in hours.csv: ada; "
-        "expected drop (people without a row have the sums of all rows) or draw (they have rows of others, by the seed)"
-    )
-    dropped, drawn = (built(hours=some, unmatched=way) for way in ("drop", "draw"))
-    ada, others = dropped.number("ada"), [dropped.number(name) for name in ("bo", "cy", "di")]
-    assert dropped.hours[0, ada] == 24 * 10 / 14
-    assert drawn.hours[0, ada] in drawn.hours[0, others]
-    assert dropped.joins[2].endswith("; people without a row have the sums of all rows")
-    assert drawn.joins[2].endswith("; people without a row have rows of others, drawn by the seed")

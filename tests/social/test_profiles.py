@@ -67,8 +67,8 @@ def test_a_json_profile_is_read_with_its_facts() -> None:
         (
             b"[\n\xff]",
             (
-                "p.json:2: expected UTF-8 text, got byte 0xff, which cp1252 reads as '\xff]': "
-                "set population.encoding: cp1252"
+                "p.json:2: expected UTF-8 text, got byte 0xff: save it as UTF-8, or set population.encoding to its "
+                "encoding, such as cp1252 or utf-16"
             ),
         ),
         (b'[{"realname": "Ada"}, "Bo"]', "p.json: profile 2: expected an object, got a text"),

@@ -3,14 +3,11 @@
 import asyncio
 import math
 from collections import Counter
-from statistics import median
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from prism.agents import MOVED
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
@@ -19,7 +16,6 @@ from prism.social.kernels import turn_kernel
 from prism.social.people.population import build_population
 from prism.social.realised import unlike_configured
 from prism.social.tables import NEVER
-from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
 
@@ -34,34 +30,18 @@ def run() -> Run:
     return asyncio.run(whole(condition(out_of_network=0.4)))
 
 
-def stays_of(run: Run) -> tuple[dict[str, list[int]], Counter[str]]:
-    """Return the lengths of the stays that have ended in each state, and the ticks spent in it by all."""
-    since = dict.fromkeys(range(run.domain.size), ("idle", 0))
-    stays: dict[str, list[int]] = {}
+def test_time_by_state_is_that_of_the_updates(run: Run) -> None:
+    since, spent = dict.fromkeys(range(run.domain.size), ("idle", 0)), Counter[str]()
     for update in run.updates:
         if update.source in MOVED:
             state, entered = since[update.agent]
-            stays.setdefault(state, []).append(update.tick - entered)
+            spent[state] += update.tick - entered
             since[update.agent] = update.to_state, update.tick
-    spent = Counter({state: sum(lengths) for state, lengths in stays.items()})
     for state, entered in since.values():
         spent[state] += run.tick - entered
-    return stays, spent
-
-
-def test_time_by_state_and_dwell_are_those_of_the_updates(run: Run) -> None:
-    behaviour, (stays, spent) = run.world.totals()["behaviour"], stays_of(run)
-    whole_time = run.domain.size * run.tick
+    behaviour, whole_time = run.world.totals()["behaviour"], run.domain.size * run.tick
     assert behaviour["time_by_state"] == {state: round(spent[state] / whole_time, 6) for state in sorted(spent)}
     assert sum(behaviour["time_by_state"].values()) == pytest.approx(1.0, abs=1e-5)
-    assert behaviour["dwell"].keys() == stays.keys()
-    for state, lengths in stays.items():
-        dwell = behaviour["dwell"][state]
-        assert dwell["stays"] == len(lengths)
-        assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), abs=1e-3)
-        assert dwell["median_ticks"] == sorted(lengths)[(len(lengths) - 1) // 2]
-        assert dwell["p90_ticks"] == sorted(lengths)[-(-9 * len(lengths) // 10) - 1]
-        assert dwell["mean_minutes"] == dwell["mean_ticks"]  # a tick is a minute
 
 
 def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
@@ -128,20 +108,3 @@ def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:
         "population.margins: 10.0%, not 20.0%: age 65+ of age.csv",
     ]
     assert told({"homophily": {**ties, "realised": 0.9}, "margins": {"age.csv": rows[1:]}}) == ""
-
-
-@given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=30))
-@settings(deadline=None)
-def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
-    world, tick = Run().world, 0
-    codes = np.array([0])
-    for length in lengths:
-        tick += length
-        kind = [list(AgentState).index(AgentState.IDLE), 0, 0, -1, 0]
-        turn_kernel.apply(world.network.state.held, tick, codes, codes, np.array([kind]))
-    behaviour = world.realised.behaviour(tick, 0, 0)
-    dwell = behaviour["dwell"]["idle"]
-    assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), rel=0.01)
-    if len(lengths) % 2:
-        assert dwell["median_ticks"] == pytest.approx(median(lengths), rel=0.01)
-    assert behaviour["time_by_state"] == {"idle": 1.0 if tick else 0.0}

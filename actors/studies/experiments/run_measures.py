@@ -104,7 +104,7 @@ def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) 
 
 
 AGENTS = 30  # the number of people in the small world that is built to find the measures
-NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
+NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state")
 """The entries of a shipped domain whose names a run finds."""
 
 

@@ -35,11 +35,11 @@ AHEAD = 8
 
 
 @kernel
-def begin_round(tables: Any, tick: Any, factors: Any) -> None:
+def begin_round(tables: Any, tick: Any, factor: Any) -> None:
     """Plan who comes online in the round that begins, and when, and whether with an original post.
 
     Args:
-        factors: of activity at this hour, of each person or, alone, of everybody.
+        factor: of everybody's activity at this hour.
     """
     t = address_of(tables)
     people, key = t.people, t.key
@@ -51,7 +51,7 @@ def begin_round(tables: Any, tick: Any, factors: Any) -> None:
             continue
         # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
         #    changes no arrival.
-        if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factors[person if len(factors) > 1 else 0]:
+        if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factor:
             continue
         posts = False
         if t.settings.may_post:
@@ -225,27 +225,15 @@ def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
 
 
 @kernel
-def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
-    """Count a transition, and the ticks of the stay that it ends."""
+def move(t: Any, person: Any, after: Any, tick: Any) -> None:
+    """Commit a transition. Who comes online begins a session of the round."""
+    row = t.people[person]
+    before = row.state
     # Ticks inside so far, at any tick T: inside[1] + T * inside[0]. Each entry takes its tick off, each exit adds it.
     t.inside[before, 0] -= 1
     t.inside[before, 1] += tick
     t.inside[after, 0] += 1
     t.inside[after, 1] -= tick
-    length, step = stayed, 0
-    while length >= col.EXACT_TICKS:  # longer stays are counted by their first three digits, for each power of ten
-        length //= 10
-        step += 1
-    digits = col.EXACT_TICKS - col.EXACT_TICKS // 10
-    t.stays[before, length + step * digits] += 1
-
-
-@kernel
-def move(t: Any, person: Any, after: Any, tick: Any) -> None:
-    """Commit a transition. Who comes online begins a session of the round."""
-    row = t.people[person]
-    before = row.state
-    count_move(t, before, after, tick - row.entered, tick)
     row.state, row.entered = after, tick
     if t.roles[before] == col.OFFLINE and t.roles[after] != col.OFFLINE and not is_fresh(t, person, tick):
         row.session_round, row.left = (tick + 1) // t.settings.ticks_per_round, col.CLOSED

@@ -1,6 +1,6 @@
-"""The join of people with profiles, with the posts that they wrote and with their hours.
+"""The join of people with profiles and with the posts that they wrote.
 
-Profiles are joined by ids, by position, or by a draw from the seed; posts and hours by ids.
+Profiles are joined by ids, by position, or by a draw from the seed; posts by ids.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from prism.columns import Ints
 from prism.config.interventions import numbered
-from prism.config.model import DAY_HOURS, PopulationConfig
+from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.expectations import found
 from prism.rng import Draw, integer
-from prism.social.people.hours import Hours, relative
 from prism.social.people.persona import unique_names
 from prism.social.people.profiles import NAME, Profile, Profiles
 from prism.social.posts.post_file import GivenPost
@@ -186,7 +184,9 @@ def authors_of(
         ids: as `Joined` has them.
     """
     path, column, keys = config.posts.file, config.posts.author, [post.author for post in posts]
-    (place_of, _), owners = _places(keys, ids), np.full(len(posts), ANYBODY)
+    wanted, owners = {*keys} - {""}, np.full(len(posts), ANYBODY)
+    most = max(ids, key=lambda texts: sum(map(wanted.__contains__, texts)), default=())
+    place_of = {text: person for person, text in enumerate(most) if text in wanted}
     others = [*dict.fromkeys(key for key in keys if key and key not in place_of)]
     if not place_of:
         line = f"{path}: `{column}`: authors are not people ({_listed(others, JOINS_SHOWN)}): any person may publish"
@@ -209,60 +209,6 @@ def authors_of(
         line += f"; {counted(lacking, 'person', 'people')} without a post of their own write sentences"
     done = "their posts are left out" if config.unmatched == "drop" else "any person may publish their posts"
     return owners, (line, f"{UNMATCHED}: {config.unmatched}: {alone}; {done}")[: 1 + bool(others)]
-
-
-def hours_of(
-    hours: Hours | None, config: PopulationConfig, ids: Sequence[Sequence[str]], size: int, seed: int
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return the factors of activity, a row for each hour with one for everybody or for each person; and lines.
-
-    Args:
-        hours: the content of the file; None if there is none.
-        ids: as `Joined` has them.
-    """
-    path = config.activity.hours
-    if hours is None:
-        return (np.zeros((0, 1)) if path is None else relative(np.array([path])).T), ()
-    everybody, (place_of, names) = np.array([hours.sums]), _places(hours.ids, ids)
-    others = [*dict.fromkeys(key for key in hours.ids if key not in place_of)]
-    if not place_of:
-        why = f" `{hours.column}`: ids are not people ({_listed(others, JOINS_SHOWN)}):" if others else ""
-        return relative(everybody).T, (f"{path}:{why} the sums of all rows, the same hours for everybody",)
-    # 1. The rows of each person, added up.
-    rows = [place for place, key in enumerate(hours.ids) if key in place_of]
-    counts, known = np.zeros((size, DAY_HOURS)), sorted(place_of.values())
-    np.add.at(counts, [place_of[hours.ids[place]] for place in rows], hours.counts[rows])
-    idle = [names[person] for person in known if not counts[person].any()]
-    if idle:
-        problem = f"expected an hour above 0 for each person of {path}, got none for {_listed(idle, NAMED)}"
-        raise ConfigError("configuration", problem, key="population.activity.hours")
-    lines = [f"{path}: `{hours.column}`: hours of their own for {counted(len(known), 'person', 'people')}; first: "]
-    lines[0] += ", ".join(f"row {place + 1} is {shown(hours.ids[place])}'s" for place in rows[:JOINS_SHOWN])
-    # 2. Rows that are nobody's, and people without a row.
-    lacking = np.setdiff1d(np.arange(size), known)
-    without = [names[person] or str(person) for person in lacking]
-    alone = [
-        f"{_are(some, 'person', 'people')} {where}: {_listed(some, NAMED)}"
-        for some, where in ((others, f"in {path} only"), (without, f"not in {path}"))
-        if some
-    ]
-    if alone and config.unmatched is None:
-        ways = "drop (people without a row have the sums of all rows) or draw (they have rows of others, by the seed)"
-        raise ConfigError("configuration", f"{'; '.join(alone)}; expected {ways}", key=UNMATCHED)
-    counts[lacking] = everybody
-    if config.unmatched == "draw":
-        counts[lacking] = counts[[known[integer(len(known), seed, int(person), 0, Draw.HOURS)] for person in lacking]]
-    if alone:
-        done = "the sums of all rows" if config.unmatched == "drop" else "rows of others, drawn by the seed"
-        lines.append(f"{UNMATCHED}: {config.unmatched}: {'; '.join(alone)}; people without a row have {done}")
-    return relative(counts).T.copy(), tuple(lines)
-
-
-def _places(keys: Sequence[str], ids: Sequence[Sequence[str]]) -> tuple[dict[str, int], Sequence[str]]:
-    """Return `{key of a row: the number of the person whose id it is}`, and the list of ids that has most keys."""
-    wanted = {*keys} - {""}
-    most = max(ids, key=lambda texts: sum(map(wanted.__contains__, texts)), default=())
-    return {text: person for person, text in enumerate(most) if text in wanted}, most
 
 
 def _are(some: Sequence[str], one: str, more: str) -> str:

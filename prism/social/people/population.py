@@ -15,8 +15,8 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.rng import Draw, mapped, normals
 from prism.social.people.homophily import Homophily, wired
-from prism.social.people.hours import Hours
-from prism.social.people.joining import authors_of, hours_of, join, number_of
+from prism.social.people.hours import Counts, factors
+from prism.social.people.joining import authors_of, join, number_of
 from prism.social.people.margins import DrawnMargins, Margins
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
@@ -30,20 +30,19 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     """The people and their graph: `personas[i]` is person i of `graph`.
 
     Args:
-        hours: the factors of activity, 1 on average: a row for each hour of the day from midnight on, with one for each
-            person or one for everybody; no row if all hours are alike.
+        hours: the factor of activity in each hour of the day from midnight on, 1 on average; none if all are alike.
         understood: how the file of profiles was understood, in lines.
         margins: the tables that attributes were drawn from.
         homophily: the share of ties between equals that was asked for and came out.
         posts: the posts of the file that people publish.
         owners: who may publish each: `prism.social.people.joining.authors_of`.
         ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
-        joins: how people were joined with profiles, hours and posts, in lines.
+        joins: how people were joined with profiles and posts, in lines.
     """
 
     personas: Sequence[Persona]
     graph: FollowGraph
-    hours: NDArray[np.float64] = msgspec.field(default_factory=lambda: np.zeros((0, 1)))
+    hours: NDArray[np.float64] = msgspec.field(default_factory=lambda: np.zeros(0))
     understood: tuple[str, ...] = ()
     margins: DrawnMargins | None = None
     homophily: Homophily | None = None
@@ -84,7 +83,7 @@ def build_population(
     *,
     profiles: Profiles | None = None,
     graph: FollowGraph | None = None,
-    hours: Hours | None = None,
+    hours: Counts | None = None,
     margins: Margins | None = None,
     posts: tuple[GivenPost, ...] | None = None,
     on_step: Callable[[str], None] = ignore_step,
@@ -140,21 +139,20 @@ def build_population(
             problem = "expected an attribute that everybody has, and a share"
             raise ConfigError("configuration", problem, key="population.graph.homophily.by")
         graph, alike = wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
-    # 5. Their hours, and the posts that are theirs.
+    # 5. The posts that are theirs.
     known = ids or (() if config.graph.path is None else (graph.names,))
-    factors, of_hours = hours_of(hours, config, known, graph.size, seed)
     owners, of_posts = authors_of(posts or (), config, known, graph.size)
     return Population(
         personas=personas,
         graph=graph,
-        hours=factors,
+        hours=factors(config.activity.hours if isinstance(config.activity.hours, tuple) else hours),
         understood=() if profiles is None else profiles.understood,
         margins=drawn,
         homophily=alike,
         posts=posts or (),
         owners=owners,
         ids=ids,
-        joins=(*(() if joined is None else joined.lines), *of_hours, *of_posts),
+        joins=(*(() if joined is None else joined.lines), *of_posts),
     )
 
 

@@ -23,7 +23,6 @@ from prism.config.model import PEOPLE_MAX, GraphConfig
 from prism.errors import ConfigError, InputError
 from prism.quoting import printable
 from prism.rng import GraphRandom
-from prism.social.kernels.graph_kernel import friendships
 from prism.social.ties.graph_library import load_igraph
 from prism.social.ties.power_law import power_law_ties
 from prism.wording import counted, cut
@@ -213,13 +212,13 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     if misfit is not None:
         raise ConfigError("configuration", misfit.problem, key=misfit.key)
     degree = config.degree_among(size)
-    if config.kind == "barabasi_albert":
-        return FollowGraph(size, *friendships(size, max(1, degree // 2), seed), mutual=True)
     if config.kind == "power_law":
         ties = power_law_ties(size, size * degree, config.following_exponent, config.exponent, seed)
         return FollowGraph(size, ties // size, ties % size)
     with _drawing_from(seed) as igraph:
-        if config.kind == "watts_strogatz":
+        if config.kind == "barabasi_albert":
+            made = igraph.Graph.Barabasi(n=size, m=max(1, degree // 2), directed=False) if size else igraph.Graph()
+        elif config.kind == "watts_strogatz":
             made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=degree // 2, p=config.rewiring)
         else:
             count = config.blocks
