@@ -244,15 +244,8 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     top, header, rows = table.line, table.header, [*table.rows]
     if not rows:
         raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
-    for place, name in enumerate(header, start=1):
-        if not name:
-            raise ConfigError(source, f"column {place} has no name", line=top)
-        if header.count(name) > 1:
-            raise ConfigError(source, f"the column {name} stands twice", line=top)
-    if not [name for name in header if name != NAME]:
-        raise ConfigError(source, "expected a column for a setting, such as feed.size", line=top)
-    if len(rows) > CONDITIONS_MAX:
-        raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows):,}")
+    if "" in header or len({*header}) < len(header) or {*header} == {NAME}:
+        raise ConfigError(source, "expected a column for each setting, such as feed.size, each another one", line=top)
     width, found = len(str(len(rows))), list[Condition]()
     lines: dict[str, int] = {}
     for number, (line, row) in enumerate(rows, start=1):
@@ -293,14 +286,32 @@ def sampled_conditions(design: Design) -> tuple[Condition, ...]:
 def unit_points(design: Design) -> Array:
     """Return the points of a design, one a row and a factor a column, between 0 and 1."""
     factors, seed = len(design.factors), SEED if design.seed is None else design.seed
+    samples, trajectories, levels = design.samples or 0, design.trajectories or 0, morris_levels(design)
+    points: Array
     if design.kind == "latin_hypercube":
-        samples = design.samples or 0
         refuse_too_many(samples, "design.samples")
         from scipy.stats import qmc  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
-        points: Array = qmc.LatinHypercube(factors, rng=np.random.default_rng(seed)).random(samples)
-        return points
-    return _sobol(design, factors, seed) if design.kind == "sobol" else _morris(design, factors, seed)
+        points = qmc.LatinHypercube(factors, rng=np.random.default_rng(seed)).random(samples)
+    elif design.kind == "sobol":
+        if samples & (samples - 1):
+            below, above = 1 << (samples.bit_length() - 1), 1 << samples.bit_length()
+            problem = f"a Sobol sequence is balanced for a power of 2 alone: expected {below} or {above}, got {samples}"
+            raise SettingError("design", problem, keys=["design.samples"])
+        refuse_too_many(samples * (factors + 2), "design.samples", f"points ({samples:,} x ({factors} factors + 2))")
+        from SALib.sample import sobol  # noqa: PLC0415  # an extra
+
+        random = np.random.default_rng(seed)
+        points = sobol.sample(problem_of(design), samples, calc_second_order=False, seed=random)
+    else:
+        if levels % 2:
+            raise SettingError("design", f"expected an even number of levels, got {levels}", keys=["design.levels"])
+        said = f"points ({trajectories:,} x ({factors} factors + 1))"
+        refuse_too_many(trajectories * (factors + 1), "design.trajectories", said)
+        from SALib.sample import morris  # noqa: PLC0415  # an extra
+
+        points = morris.sample(problem_of(design), trajectories, num_levels=levels, seed=seed).clip(0.0, 1.0)
+    return points
 
 
 def problem_of(design: Design) -> dict[str, Any]:
@@ -310,31 +321,6 @@ def problem_of(design: Design) -> dict[str, Any]:
 
 def morris_levels(design: Design) -> int:
     return design.levels or LEVELS
-
-
-def _sobol(design: Design, factors: int, seed: int) -> Array:
-    samples = design.samples or 0
-    if samples & (samples - 1):
-        below, above = 1 << (samples.bit_length() - 1), 1 << samples.bit_length()
-        problem = f"a Sobol sequence is balanced for a power of 2 alone: expected {below} or {above}, got {samples}"
-        raise SettingError("design", problem, keys=["design.samples"])
-    refuse_too_many(samples * (factors + 2), "design.samples", f"points ({samples:,} x ({factors} factors + 2))")
-    from SALib.sample import sobol  # noqa: PLC0415  # an extra
-
-    points: Array = sobol.sample(problem_of(design), samples, calc_second_order=False, seed=np.random.default_rng(seed))
-    return points
-
-
-def _morris(design: Design, factors: int, seed: int) -> Array:
-    trajectories, levels = design.trajectories or 0, morris_levels(design)
-    if levels % 2:
-        raise SettingError("design", f"expected an even number of levels, got {levels}", keys=["design.levels"])
-    points_said = f"points ({trajectories:,} x ({factors} factors + 1))"
-    refuse_too_many(trajectories * (factors + 1), "design.trajectories", points_said)
-    from SALib.sample import morris  # noqa: PLC0415  # an extra
-
-    points: Array = morris.sample(problem_of(design), trajectories, num_levels=levels, seed=seed)
-    return points.clip(0.0, 1.0)
 
 
 def _value(design: Design, name: str, unit: float) -> Any:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
-GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
 INTERVAL_LEAST = 3  # the fewest values with an interval
 
 Array = NDArray[np.float64]
@@ -85,10 +84,10 @@ def t_interval(
     with np.errstate(all="ignore"):  # where the number is at its bound, or nothing varies, there is no interval
         found, variance, weight = scaled(*samples), 0.0, 0.0
         for place, sample in enumerate(samples):
-            groups = np.array_split(np.arange(len(sample)), min(len(sample), GROUPS_MAX))
-            rest = [(*samples[:place], np.delete(sample, left), *samples[place + 1 :]) for left in groups]
-            part = (len(groups) - 1) * np.var([scaled(*each) for each in rest])
-            variance, weight = variance + part, weight + part**2 / (len(groups) - 1)
+            lefts = (np.delete(sample, left) for left in range(len(sample)))
+            rest = [(*samples[:place], left, *samples[place + 1 :]) for left in lefts]
+            part = (len(sample) - 1) * np.var([scaled(*each) for each in rest])
+            variance, weight = variance + part, weight + part**2 / (len(sample) - 1)
         if not variance > (ROUNDING * found) ** 2:
             return None, None
         reach = np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight)

@@ -69,9 +69,12 @@ def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() 
     ("text", "problem"),
     [
         ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
-        ("feed.size,\n3,4\n", "there/design.csv:1: column 2 has no name"),
-        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: the column feed.size stands twice"),
-        ("name\na\n", "there/design.csv:1: expected a column for a setting, such as feed.size"),
+        (
+            "feed.size,\n3,4\n",
+            "there/design.csv:1: expected a column for each setting, such as feed.size, each another one",
+        ),
+        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: expected a column for each setting, "),
+        ("name\na\n", "there/design.csv:1: expected a column for each setting, "),
         ("feed.size,name\n3,a\n4\n", "there/design.csv:3: expected 2 columns, got 1"),
         ("feed.size,name\n3,a\n ,b\n", "there/design.csv:3: feed.size: is empty: expected a value in every row"),
         ("feed.size,name\n3,a\n5,a\n", "there/design.csv:3: name: the name a stands in line 2, too"),

@@ -175,7 +175,6 @@ def _begun_at(cell: Path) -> str:
 
 BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
-MINUS = "minus"  # the column of measured figures that are differences: the condition that was subtracted
 
 Figures = dict[tuple[str, tuple[str, ...]], list[float]]
 Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {measure: value}}`
@@ -238,23 +237,22 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
     """Return the measured figures of a CSV file.
 
     It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
-    columns. A contrast is a row with `minus`, or else the difference of the means of its two conditions.
+    columns. A contrast is the difference of the means of its two conditions.
     """
-    table = read_table(decode_text(content, source), source, (*COLUMNS, MINUS))
+    table = read_table(decode_text(content, source), source, COLUMNS)
     if lacking := [name for name in COLUMNS if name not in table.header]:
-        named = f"expected the columns {', '.join(COLUMNS)}, and perhaps {MINUS}"
-        raise InputError(source, f"{named}; there is no {lacking[0]}", line=table.line)
+        problem = f"expected the columns {', '.join(COLUMNS)}; there is no {lacking[0]}"
+        raise InputError(source, problem, line=table.line)
     found: Figures = {}
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))
-        names = tuple(name.removeprefix("'") for name in (row["condition"], row.get(MINUS)) if name)
         value = plain_number(row["value"])
         if value is None:
             raise InputError(source, f"expected a number, got {row['value']!r:.80}", key="value", line=line)
-        found.setdefault((row["measure"].removeprefix("'"), names), []).append(value)
+        found.setdefault((row["measure"].removeprefix("'"), (row["condition"].removeprefix("'"),)), []).append(value)
     for each in predictions.predictions:
         sides = [found.get((each.measure, (name,)), []) for name in each.names]
-        if all(sides) and (each.measure, each.names) not in found:
+        if all(sides) and each.contrast:
             found[each.measure, each.names] = [fmean(sides[0]) - fmean(sides[1])]
     if not any((each.measure, each.names) in found for each in predictions.predictions):
         first = predictions.predictions[0]

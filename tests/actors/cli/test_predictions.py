@@ -103,11 +103,9 @@ def test_measured_figures_are_scored(prism: Prism) -> None:
     assert [each["observed"] for each in first["scores"]] == [30.0, 6.0]
     assert [each["score"]["holds"] for each in first["scores"]] == [[True, True], [False, True]]
     assert first["notes"] == []
-    Path("second.csv").write_text("measure,condition,minus,value,source\nlikes,random,chronological,-70,survey\n")
-    second = json.loads(prism(*SCORE, "--data", "second.csv", "--json").out)
-    assert [each["observed"] for each in second["scores"]] == [None, -70.0]
-    assert second["scores"][1]["score"]["holds"] == [False, False]
-    assert second["notes"] == ["predicted, and without an outcome: likes: chronological"]
+    Path("second.csv").write_text("measure,condition,value,source\nlikes,random,35,survey\n")
+    second = prism(*SCORE, "--data", "second.csv")
+    assert (second.code, "has none of the predicted outcomes, such as likes: chronological" in second.err) == (3, True)
 
 
 @pytest.mark.slow
