@@ -6,8 +6,7 @@ count; the last column says how often there is none. Tests: `benchmarks.experime
 
     nice python -m benchmarks.coverage [--samples 1000] [--only means effects ...]
 
-Indices of designs, scorecards and originals resample, so 200 samples of them take most of an hour; the others take
-minutes.
+Indices of designs resample, so 200 samples of them take most of an hour; the others take minutes.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ import numpy as np
 from prism.columns import Floats, Ints
 from prism.experiment import Design, Hypothesis, compared, described, effects_on
 from prism.experiment.design import Range, sampled_conditions, unit_points
-from prism.scorecard import Feed, Matching, Shapes, social_facts
+from prism.scorecard import Feed, Shapes, social_facts
 from prism.scorecard.facts import interval_of_runs
-from prism.scorecard.matched import Comparison, distance, weighted_median
 from prism.scorecard.social import (
     LARGE_PER,
     LARGE_POSTS,
@@ -35,7 +33,6 @@ from prism.sharing.audit import mean_with_interval
 
 Ends = tuple[float | None, float | None]
 Law = Callable[[np.random.Generator, int], Floats]
-Compared = Callable[..., Comparison]
 TAIL = 2.5
 """The exponent of the tail of cascades' sizes, of which the largest is a measure that varies much."""
 LAWS: dict[str, Law] = {
@@ -43,10 +40,7 @@ LAWS: dict[str, Law] = {
     "exponential": lambda random, size: random.exponential(size=size) - 0.5,
     "largest of 40 cascades": lambda random, size: np.floor(random.pareto(TAIL, size=(size, 40)) + 1).max(axis=1),
 }
-SMALLEST, SIZE_TAIL = 56.0, 1.3
-"""The smallest size of a large cascade, as in Twitter15, and the exponent of the tail of sizes."""
-STRETCH = 1.3
-"""The factor by which the virality of a model is off, less 2, which is that of a broadcast."""
+SIZE_TAIL = 1.3  # the exponent of the tail of sizes
 SEEDS = (5, 10, 20, 50)
 MANY = 400_000
 """Draws from which a truth is found that has no formula."""
@@ -143,53 +137,6 @@ def designs() -> Iterator[Case]:
         yield Case(f"{kind}, {name}, {len(plane)} points, {seeds} seeds", truth, made)
 
 
-class Cascades(NamedTuple):
-    """Cascades of large sizes with their authors, of whom few write most: `SMALLEST` posts and more."""
-
-    authors: Ints
-    sizes: Floats
-    virality: Floats
-
-
-def drawn_cascades(random: np.random.Generator, people: int) -> Cascades:
-    """Return all large cascades of so many authors. Each author has a level: some write chains, others broadcasts."""
-    authors = np.repeat(np.arange(people), 1 + random.poisson(random.lognormal(-0.5, 1.2, size=people)))
-    level, size = random.normal(size=people)[authors], len(authors)
-    sizes = np.minimum(np.floor(SMALLEST * random.random(size) ** (-1.0 / SIZE_TAIL)), 3000.0)
-    own = 0.25 * np.log(sizes / SMALLEST) + 0.4 * level + 0.4 * random.normal(size=size)
-    return Cascades(authors, sizes, 2.0 + np.exp(own - 1.0))
-
-
-def scorecards() -> Iterator[Case]:
-    """Yield the intervals of a scorecard at equal sizes."""
-    real = drawn_cascades(np.random.default_rng(4), 600)
-    whole = _stretched(drawn_cascades(np.random.default_rng(5), MANY // 2))
-    matched = Matching(whole.sizes, real.sizes)
-    virality, ones = whole.virality[matched.kept], np.ones(len(matched))
-    apart = distance(virality, ones, real.virality, matched.real_weights(ones))
-    for people in (20, 70):
-
-        def compared_of(random: np.random.Generator, stretch: float = STRETCH, people: int = people) -> Comparison:
-            ours = _stretched(drawn_cascades(random, people), stretch)
-            return Matching(ours.sizes, real.sizes, ours.authors).compare(ours.virality, real.virality)
-
-        def median(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
-            found = compared_of(random)
-            return found.simulated_low, found.simulated_high
-
-        def far(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
-            found = compared_of(random)
-            return found.distance_low, found.distance_high
-
-        yield Case(f"median of cascades, {people} authors", weighted_median(virality, ones), median)
-        yield Case(f"distance of cascades, {people} authors", apart, far)
-
-
-def _stretched(cascades: Cascades, by: float = STRETCH) -> Cascades:
-    """Return the cascades of a model whose virality is off by a factor."""
-    return cascades._replace(virality=2.0 + by * (cascades.virality - 2.0))
-
-
 def originals() -> Iterator[Case]:
     """Yield the intervals of shares of all originals, by authors who differ in how many they write and how well."""
     for name, spread, followed in (("few write most", 1.5, 0.5), ("people differ less", 1.0, 0.25)):
@@ -262,7 +209,6 @@ PARTS = {
     "means": means,
     "effects": effects,
     "designs": designs,
-    "scorecards": scorecards,
     "originals": originals,
     "others": others,
 }

@@ -19,8 +19,6 @@ STATISTICS: Final[Mapping[str, str]] = {
 }
 """`{name of a statistic: how it stands before a noun}`, beside `q01` to `q99` for percentiles."""
 IN_WORDS: Final = f"{', '.join(STATISTICS)}, or q01 to q99"
-NORMAL: Final = 1.959963984540054
-"""The quantile of the normal distribution that leaves 2.5% above it."""
 FREEDOM_MAX: Final = 10_000.0
 """The most degrees of freedom that count: with so many, Student's t differs from normal by 0.0003."""
 ANGLES: Final = 20_001
@@ -110,20 +108,6 @@ def student(freedom: float) -> float:
     density = np.cos(angles) ** (limited - 1.0)
     reached = np.cumsum(density[1:] + density[:-1])
     return math.sqrt(limited) * math.tan(float(np.interp(0.95, reached / reached[-1], angles[1:])))
-
-
-def moved_interval(resampled: NDArray[np.float64], found: float, widening: float = 1.0) -> tuple[float, float]:
-    """Return the ends of the 95% interval of a distance from 0 to 1: the percentiles, moved by the bootstrap's bias.
-
-    The distance of two samples is above 0 even if nothing differs, and that of two resamples is larger still.
-
-    Args:
-        resampled: the distance in each resample; found: that of the samples themselves, which the interval holds.
-        widening: the factor by which both ends are moved away from the distance.
-    """
-    mean = float(resampled.mean())
-    low, high = (found + widening * (float(end) - mean) for end in np.quantile(resampled, [0.025, 0.975]))
-    return max(0.0, min(low, found)), min(1.0, max(high, found))
 
 
 def jensen_shannon_rows(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
-from prism.experiment import UNPAIRED, Experiment, Hypothesis, effect_found, smallest_p
+from prism.experiment import UNPAIRED, Experiment, Hypothesis, smallest_p
 from prism.quoting import printable
 
 START_S, CELL_S = 1.5, 0.1
@@ -84,29 +84,15 @@ def _together(made: Plan, out: Path) -> list[int]:
 
 
 def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
-    """Yield lines on the effects that tests can find: one for each kind of test, and for each test that can find none.
+    """Yield a line for each test that can find nothing with so many seeds.
 
     Args:
         together: the number of hypotheses that each one is corrected for.
     """
-    experiment, said = made.experiment, set[str]()
-    seeds = len(experiment.seeds)
+    experiment = made.experiment
     for each, tests in zip(experiment.hypotheses, together, strict=True):
-        least = min(1.0, tests * smallest_p(each, seeds))
-        if least > experiment.alpha:
-            yield line(_never(each, seeds, experiment, tests), "bold yellow")
-            continue
-        found = effect_found(each, seeds, experiment.alpha / tests)
-        among = "" if tests == 1 else f", among {tests:,} hypotheses"
-        what, none = ("equality within", "no equality") if each.test == "equivalence" else ("an effect of", "no effect")
-        size = none if found.size is None else f"{what} {found.size:.2g} {found.unit}"
-        sides = ", two-sided," if each.alternative == "two-sided" and each.test != "equivalence" else ""
-        kind = f"{each.test}{sides} with {seeds:,} seeds finds {size} in four of five experiments"
-        ties = " Equal pairs lower that." if each.test == "wilcoxon" else ""
-        text = f"{kind} (p <= {experiment.alpha:g}{among}).{ties}"
-        if text not in said:
-            said.add(text)
-            yield line(text)
+        if min(1.0, tests * smallest_p(each, len(experiment.seeds))) > experiment.alpha:
+            yield line(_never(each, len(experiment.seeds), experiment, tests), "bold yellow")
 
 
 SEEDS_TRIED = 200

@@ -25,7 +25,6 @@ LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
 class Beside(NamedTuple):
     """The context of the measures of a run."""
 
-    sizes: Mapping[int, int] = {}  # `{posts: cascades of that size}`; empty in a world without cascades
     values: Mapping[str, float] = {}  # `{place: value}` of the measures that are compared
     fallback_share: float = 0.0  # the share of the oracle's decisions that are fallbacks, 0 to 1
     # the data that its settings are calibrated on, in words; None if they are not calibrated
@@ -46,8 +45,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
             values[place] = numbers.value(place)
         except PrismError:
             continue
-    sizes = {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count}
-    found = Beside(sizes=sizes, values=values, fallback_share=summary.get("fallback_share", 0.0))
+    found = Beside(values=values, fallback_share=summary.get("fallback_share", 0.0))
     if not with_origin:
         return found
     try:
@@ -114,16 +112,10 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     answers = []
     for place in places:
         if all(place in run.values for runs in ended.values() for run in runs):
-            told = [side_of(said, [run.values[place] for run in runs], runs) for said, runs in ended.items()]
+            told = [Side(said, [run.values[place] for run in runs]) for said, runs in ended.items()]
             ordered = told[::-1] if len(told) == 2 else told  # a description tells the difference of its first side
             answers.append(described_by(words_of(place, place), ordered, is_matched=bool(shared)))
     runs = [run for each in ended.values() for run in each]
     calibrations = {said: each[0].calibration for said, each in ended.items()}
     fallbacks = {said: fmean(run.fallback_share for run in each) for said, each in ended.items()}
     return Compared(answers, " ".join([*caveats(calibrations, fallbacks, 0, 0), str(made_of(runs))]))
-
-
-def side_of(said: str, values: list[float], runs: Sequence[Beside]) -> Side:
-    """Return a measure of some runs as a side of a comparison, with what may point the other way."""
-    sizes = [run.sizes for run in runs]
-    return Side(said=said, values=values, sizes=sizes if all(sizes) else ())

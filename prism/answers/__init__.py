@@ -3,7 +3,6 @@
 from prism.answers.measure_words import (
     INDICATORS,
     RATES,
-    SIZE,
     MeasureWords,
     figure,
     moment_in_words,
@@ -16,7 +15,6 @@ from prism.answers.run_words import MadeOf, caveats, run_in_words
 __all__ = [
     "INDICATORS",
     "RATES",
-    "SIZE",
     "MadeOf",
     "MeasureWords",
     "caveats",

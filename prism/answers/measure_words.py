@@ -68,7 +68,6 @@ class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""  # a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing
     units: str = ""  # the noun for several; by default `unit` with an s
     degrees: Degrees = LEVEL  # the words for a difference
-    sizes: int = 0  # 1 if more of it means larger cascades, -1 if it means smaller ones, 0 if it says nothing on them
 
     @property
     def name(self) -> str:
@@ -121,10 +120,10 @@ _ACTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "likes": ("gave", "like", "likes"),
 }
 """`{what people do: (verb, noun for one, noun for several)}`."""
-_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", scale="posts", degrees=SIZE, sizes=1)
-_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", scale="steps", degrees=DEPTH, sizes=1)
-_ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE, sizes=-1)
-_MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE, sizes=1)
+_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", scale="posts", degrees=SIZE)
+_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", scale="steps", degrees=DEPTH)
+_ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE)
+_MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE)
 _MEDIAN = msgspec.structs.replace(_MEAN, subject="the median cascade")
 _ENGAGEMENT = MeasureWords(subject="engagement per post seen")
 _RATE: Final = "% a year"
@@ -199,7 +198,7 @@ def words_of(name: str, place: str) -> MeasureWords:
             return MeasureWords(subject=f"the standard deviation of {plain} over the rounds", unit=unit)
         said = f"{statistic_in_words(over)} {plain} over the rounds"
         unit = PERCENT if words.unit == PERCENT else ""
-        return MeasureWords(subject=said, unit=unit, sizes=words.sizes)
+        return MeasureWords(subject=said, unit=unit)
     words = _of_summary(name, place)
     return msgspec.structs.replace(words, subject=f"{words.subject} at the end") if words.unit == PERCENT else words
 
@@ -214,19 +213,16 @@ def _of_summary(name: str, place: str) -> MeasureWords:
         return MEASURES[place]
     if place in _ACTS:
         verb, one, several = _ACTS[place]
-        grows = int(place in ("replies", "reshares"))
-        return MeasureWords(subject="people", verb=verb, unit=one, units=several, degrees=NUMBER, sizes=grows)
+        return MeasureWords(subject="people", verb=verb, unit=one, units=several, degrees=NUMBER)
     first, _, rest = place.partition(".")
     if first == "cascades" and rest:
         shape, _, over = rest.partition(".")
         if shape == "at_least":
-            return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE, sizes=1)
+            return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE)
         if shape not in _UNITS:
             return MeasureWords(subject=name.replace("_", " "))
         unit, degrees = _UNITS[shape]
-        return MeasureWords(
-            subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees, sizes=1
-        )
+        return MeasureWords(subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees)
     if first == "by" and rest:
         attribute, *value, total = rest.split(".")
         per_person = total.endswith("_per_person")

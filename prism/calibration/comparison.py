@@ -147,7 +147,7 @@ class _Beside:
         self._ours, self._real = _table(observed.cascades), real
         self._large = self._ours[self._ours[:, 0] >= real[:, 0].min(initial=np.inf)]  # smaller ones are not in the data
         self._equal = Matching(self._ours[:, 0], real[:, 0])
-        self._any = Matching(self._large[:, 0], real[:, 0], tolerance=np.inf)
+        self._any = Matching(self._large[:, 0], real[:, 0], np.inf)
         self.count = len(self._equal)  # the cascades that have enough real ones of their sizes
 
     def distance(self, shape: str) -> float:

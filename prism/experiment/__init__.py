@@ -19,9 +19,9 @@ from prism.experiment.hypothesis_tests import (
     corrected,
     holm,
     p_value,
+    smallest_p,
 )
 from prism.experiment.intervals import Interval, described
-from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.predictions import (
     SHARES,
     Predictions,
@@ -75,7 +75,6 @@ __all__ = [
     "corrected",
     "described",
     "described_by",
-    "effect_found",
     "effects_on",
     "holm",
     "key_of_setting",

@@ -1,8 +1,7 @@
 """Answers in sentences: the result, whether chance could have made it, and what a reader may misunderstand.
 
 Terminal, report, view and JSON show the sentences that are made here. A sentence has the means, their difference in
-words, and the p value. Whatever points the other way stands behind it: where the largest cascade is larger and most
-cascades are smaller, both are said.
+words, and the p value. If most seeds point the other way, that stands behind it.
 """
 
 from __future__ import annotations
@@ -13,18 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from prism.answers import SIZE, MeasureWords, figure
-from prism.distribution import share_of_at_least
-from prism.experiment.hypothesis_tests import UNPAIRED, Comparison
-from prism.experiment.power import smallest_p
+from prism.answers import MeasureWords, figure
+from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, smallest_p
 
 FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few
-NOTABLE = 0.01  # the smallest difference of two shares of posts without an answer that an answer states
-AGREED = 2 / 3  # the share of the seeds that must agree before an answer says that something points the other way
 GROUPS_SAID = 3
 
 Finding = Literal["yes", "no", "undecided", "described"]
-Sizes = Mapping[int, int]  # `{posts: cascades of that size}` of a run
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +32,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Side(NamedTuple):
     said: str  # the condition as it stands in a sentence: `with a hot feed`, `under few`
     values: Sequence[float]  # of the measure, one for each seed; of matched sides in the same order
-    sizes: Sequence[Sizes] = ()  # the sizes of the cascades under each seed; none in a world without cascades
 
 
 def condition_in_words(name: str, settings: Mapping[str, Any]) -> str:
@@ -71,7 +64,7 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
         raw = f", before the correction for {each.among:,} hypotheses" if each.among > 1 else ""
         never = f"the smallest p value of this test is {figure(least, 2)}{raw}."
         sentences.append(f"{seeds:,} seeds can never decide it: {never}")
-    sentences += crossings(words, first, second)
+    sentences += crossings(first, second)
     return Answer(hypothesis=hypothesis.with_test, finding=finding, text=" ".join(sentences))
 
 
@@ -83,7 +76,7 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
     seeds = min(len(side.values) for side in sides)
     if len(sides) == 2:
         fact = f"{_contrast(words, *sides, is_matched=is_matched)} {sides[0].said}"
-        rest = list(crossings(words, *sides))
+        rest = list(crossings(*sides))
     else:
         means = [(fmean(side.values), side.said) for side in sides]
         shown = means if len(means) <= GROUPS_SAID else [min(means), max(means)]
@@ -96,11 +89,8 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
     return Answer(finding="described", text=" ".join([f"{fact} ({caution}).", *rest]))
 
 
-def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
-    """Yield a sentence for each thing that points the other way than the means of a measure.
-
-    These are most seeds, if a few seeds make the mean; and most cascades.
-    """
+def crossings(first: Side, second: Side) -> Iterator[str]:
+    """Yield a sentence if most seeds point the other way than the means of a measure, which a few seeds make."""
     difference = fmean(first.values) - fmean(second.values)
     if difference == 0.0:
         return
@@ -111,41 +101,6 @@ def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
                 f"But in {opposed:,} of {_seeds(len(first.values))} it was the other way around: the mean comes "
                 "from the others."
             )
-    if words.sizes and first.sizes and second.sizes:
-        yield from _crossed_cascades(first.sizes, second.sizes, words.sizes * difference)
-
-
-def _crossed_cascades(first: Sequence[Sizes], second: Sequence[Sizes], direction: float) -> Iterator[str]:
-    """Yield a sentence if most cascades are larger where the measure says smaller, or smaller where it says larger."""
-    ours, theirs = [list(map(_median, each)) for each in (first, second)]
-    middle, other = fmean(ours), fmean(theirs)
-    if (middle - other) * direction < 0 and _agree(ours, theirs, -direction):
-        noun = "post" if figure(middle) == "1" else "posts"
-        word = SIZE.less if direction > 0 else SIZE.more
-        yield f"But most cascades were {word}: a median of {figure(middle)} {noun} against {figure(other)}."
-        return
-    ours, theirs = [[1.0 - share_of_at_least(each, 2) for each in sizes] for sizes in (first, second)]
-    alone, other = fmean(ours), fmean(theirs)
-    if (alone - other) * direction >= NOTABLE * abs(direction) and _agree(ours, theirs, direction):
-        more = "more" if direction > 0 else "fewer"
-        shares = f"{figure(100 * alone, 2)}% against {figure(100 * other, 2)}%"
-        yield f"But {more} posts stayed without a reply or reshare: {shares}."
-
-
-def _agree(ours: Sequence[float], theirs: Sequence[float], direction: float) -> bool:
-    """Return whether enough seeds differ in this direction."""
-    pairs = list(zip(ours, theirs, strict=False))
-    return sum((one - other) * direction > 0 for one, other in pairs) >= AGREED * len(pairs)
-
-
-def _median(sizes: Sizes) -> float:
-    """Return the smallest size that half of the cascades do not exceed; 0 without cascades."""
-    reached, total = 0, sum(sizes.values())
-    for size in sorted(sizes):
-        reached += sizes[size]
-        if 2 * reached >= total:
-            return float(size)
-    return 0.0
 
 
 def _opening(each: Comparison, finding: Finding, words: MeasureWords) -> str:

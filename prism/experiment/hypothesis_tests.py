@@ -178,6 +178,17 @@ def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
     return 1.0 if _untested(hypothesis, samples) else float(_test(hypothesis, samples).pvalue)
 
 
+def smallest_p(hypothesis: Hypothesis, seeds: int) -> float:
+    """Return the smallest p value that a test can have with so many seeds, if all values are different."""
+    if hypothesis.test in ("t", "equivalence"):
+        return 0.0
+    if hypothesis.test == "wilcoxon":
+        return min(1.0, (2 if hypothesis.alternative == "two-sided" else 1) * math.ldexp(1.0, -seeds))
+    low = np.arange(float(seeds))
+    high = low + seeds
+    return p_value(hypothesis, high, low) if hypothesis.alternative == "greater" else p_value(hypothesis, low, high)
+
+
 def corrected(
     comparisons: Sequence[Comparison],
     alpha: float,

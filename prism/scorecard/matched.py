@@ -8,39 +8,27 @@ fewer than ten of them is left out: a single real tree would carry the weight of
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Floats
-from prism.distribution import NORMAL, effective_number, moved_interval, student
+from prism.distribution import effective_number
 
 SIZE_TOLERANCE: Final = 0.1  # the largest difference of the logarithms of two sizes that count as equal
 NEIGHBOURS: Final = 10  # the fewest real cascades that a simulated one is compared with
-RESAMPLES: Final = 400  # resamples behind an interval
-INTERVAL: Final = (2.5, 97.5)  # the percentiles of an interval of 95%
-FEWEST: Final = 2.0
-"""Intervals assume at least this many authors of equal weights, though one may have nearly all cascades."""
 
 
 class Comparison(NamedTuple):
     """One number of simulated cascades beside that of real ones of equal sizes."""
 
     matched: int  # simulated cascades that have enough real ones of their size
-    authors: int  # people who wrote their originals
     effective: float  # as many real cascades of equal weights would tell as much (Kish 1965)
     # simulated, real: medians
     simulated: float
-    # simulated_low, simulated_high: 95% interval of the simulated median over resampled authors
-    simulated_low: float
-    simulated_high: float
     real: float
     distance: float  # the Kolmogorov-Smirnov distance, 0 to 1
-    # distance_low, distance_high: its 95% interval, moved by the bias of the resamples, and wider for few authors
-    distance_low: float
-    distance_high: float
 
 
 class Matching:
@@ -49,45 +37,30 @@ class Matching:
     Args:
         simulated: sizes of the simulated cascades, above 0.
         real: sizes of the real ones, above 0.
-        authors: the author of each simulated one, in any numbering; None if each has one of its own.
         tolerance: the largest difference of the logarithms of two sizes that count as equal.
-        seed: of the resamples.
     """
 
-    def __init__(
-        self,
-        simulated: Floats,
-        real: Floats,
-        authors: NDArray[np.int64] | None = None,
-        *,
-        tolerance: float = SIZE_TOLERANCE,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, simulated: Floats, real: Floats, tolerance: float = SIZE_TOLERANCE) -> None:
         order = np.argsort(real, kind="stable")
         logs = np.log(real[order])
         low = np.searchsorted(logs, np.log(simulated) - tolerance, side="left")
         high = np.searchsorted(logs, np.log(simulated) + tolerance, side="right")
         self.kept = np.flatnonzero(high - low >= NEIGHBOURS)
         """The simulated cascades that have enough real ones of their size."""
-        of = np.arange(len(simulated)) if authors is None else authors
-        names, self._authors = np.unique(of[self.kept], return_inverse=True)
-        self.authors = len(names)  # the people who wrote the originals of those
         self._order, self._low, self._high = order, low[self.kept], high[self.kept]
-        self._random = np.random.default_rng(seed)
 
     def __len__(self) -> int:
         return len(self.kept)
 
-    def real_weights(self, weights: Floats) -> Floats:
-        """Return the weight of each real cascade, if the kept simulated ones have these."""
+    def real_weights(self) -> Floats:
+        """Return the weight of each real cascade, if each kept simulated one has the weight 1."""
         found = np.empty(len(self._order))
-        found[self._order] = _spread(weights, self._low, self._high, len(self._order))
+        found[self._order] = _spread(self._low, self._high, len(self._order))
         return found
 
     def distance(self, simulated: Floats, real: Floats) -> float:
         """Return the Kolmogorov-Smirnov distance of one number of the cascades, 0 to 1; arguments as in `compare`."""
-        whole = np.ones(len(self))
-        return distance(simulated[self.kept], whole, real, self.real_weights(whole))
+        return distance(simulated[self.kept], np.ones(len(self)), real, self.real_weights())
 
     def ranks(self, simulated: Floats, real: Floats) -> Floats:
         """Return the rank of each kept cascade among the real ones of its size, 0 to 1; arguments as in `compare`.
@@ -101,12 +74,6 @@ class Matching:
         ]
         return np.array(found, dtype=np.float64)
 
-    def drawn(self) -> Floats:
-        """Return how often each kept cascade is in a resample of the authors, whose cascades come and go together."""
-        times = np.bincount(self._random.integers(self.authors, size=self.authors), minlength=self.authors)
-        counts: Floats = times[self._authors].astype(np.float64)
-        return counts
-
     def compare(self, simulated: Floats, real: Floats) -> Comparison:
         """Compare one number of the cascades.
 
@@ -118,36 +85,19 @@ class Matching:
         """
         if not len(self):
             raise ValueError("no simulated cascade has enough real ones of its size")
-        values, whole = simulated[self.kept], np.ones(len(self))
-        weights = self.real_weights(whole)
-        medians, distances = [], []
-        for _ in range(RESAMPLES):
-            drawn = self.drawn()
-            medians.append(weighted_median(values, drawn))
-            distances.append(distance(values, drawn, real, self.real_weights(drawn)))
-        low, high = np.percentile(medians, INTERVAL)
-        found = distance(values, whole, real, weights)
-        # An interval from few resampled authors is too narrow: widen it as Student's is wider than the normal curve.
-        count = max(FEWEST, effective_number(np.bincount(self._authors).astype(np.float64)))
-        widening = student(count - 1.0) / NORMAL * math.sqrt(count / (count - 1.0))
-        distance_low, distance_high = moved_interval(np.array(distances), found, widening)
+        values, whole, weights = simulated[self.kept], np.ones(len(self)), self.real_weights()
         return Comparison(
             matched=len(self),
-            authors=self.authors,
             effective=effective_number(weights),
             simulated=weighted_median(values, whole),
-            simulated_low=float(low),
-            simulated_high=float(high),
             real=weighted_median(real, weights),
-            distance=found,
-            distance_low=distance_low,
-            distance_high=distance_high,
+            distance=distance(values, whole, real, weights),
         )
 
 
-def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], count: int) -> Floats:
-    """Return the sum at each of `count` places of weights that are spread evenly over the places from low to high."""
-    share = weights / (high - low)
+def _spread(low: NDArray[np.int64], high: NDArray[np.int64], count: int) -> Floats:
+    """Return the sum at each of `count` places of weights of 1 that are spread evenly over the places low to high."""
+    share = 1.0 / (high - low)
     steps = np.zeros(count + 1)
     np.add.at(steps, low, share)
     np.add.at(steps, high, -share)

@@ -23,7 +23,7 @@ from prism.columns import Floats, Ints
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.facts import Agreement, Fact, agreement_of
-from prism.scorecard.matched import FEWEST, NEIGHBOURS, Comparison, Matching
+from prism.scorecard.matched import NEIGHBOURS, Comparison, Matching
 from prism.scorecard.trees import Shapes, together
 from prism.social.people.hours import hour_at
 from prism.wording import counted
@@ -68,6 +68,8 @@ TOP_SHARE: Final = 0.1
 MONTH_DAYS: Final = 30.0
 RATES: Final = 80  # rates of the mixture, evenly spaced by their logarithms, and one of nearly none
 STEPS: Final = 1000
+FEWEST: Final = 2.0
+"""Intervals assume at least this many authors of equal weights, though one may have nearly all cascades."""
 LEAST_RATE: Final = 1e-9
 
 
@@ -129,14 +131,14 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def social_facts(
-    feeds: Sequence[Feed], cascades: Shapes | None = None, hours: Sequence[Sequence[float]] = (), seed: int = 0
+    feeds: Sequence[Feed], cascades: Shapes | None = None, hours: Sequence[Sequence[float]] = ()
 ) -> list[Fact]:
     """Return every fact that the figures at hand allow."""
     ours, facts = _Cascades(feeds), list[Fact]()
     if cascades is not None:
         people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
         doubt = f"{counted(runs, 'run')} of {people:,} people; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
-        facts = _cascade_facts(ours, cascades, "" if people >= PEOPLE_MIN and runs >= SEEDS_MIN else doubt, seed)
+        facts = _cascade_facts(ours, cascades, "" if people >= PEOPLE_MIN and runs >= SEEDS_MIN else doubt)
     facts += [_single_posts(ours, sum(feed.left_out for feed in feeds)), _large_cascades(ours)]
     engagement = Fact(name="engagement per post seen", limit=f"<= {ENGAGEMENT_MOST}", source=_ENGAGEMENT)
     if known := [each.engagement_per_post_seen for each in feeds if each.engagement_per_post_seen is not None]:
@@ -187,10 +189,11 @@ class _Cascades:
         return min(low, share), max(high, share)
 
 
-def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list[Fact]:
+def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str) -> list[Fact]:
     """Compare the shapes of cascades at equal sizes, if enough cascades have real ones of their size."""
     sizes, real_sizes = (each.size.astype(np.float64) for each in (ours.shapes, real))
-    matching = Matching(sizes, real_sizes, ours.authors, seed=seed)
+    matching = Matching(sizes, real_sizes)
+    authors = len(np.unique(ours.authors[matching.kept]))
     few = f"{len(matching)} cascades have {NEIGHBOURS} real ones of their size; {CASCADES_MIN} needed"
     is_few = len(matching) < CASCADES_MIN
     note = "; ".join(filter(None, (doubt, few if is_few else "")))
@@ -199,9 +202,9 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list
         simulated, theirs = (getattr(each, name).astype(np.float64) for each in (ours.shapes, real))
         limit, source = f"distance <= {SHAPE_LIMIT}", _SHAPE_SOURCES[name] + _MATCHED
         fact = Fact(name=label, real=float(np.median(theirs)), limit=limit, source=source, note=note)
-        facts.append(fact if is_few else _shape_fact(fact, matching.compare(simulated, theirs)))
+        facts.append(fact if is_few else _shape_fact(fact, matching.compare(simulated, theirs), authors))
     virality, real_virality = ours.shapes.virality, real.virality
-    weights = None if is_few else matching.real_weights(np.ones(len(matching)))
+    weights = None if is_few else matching.real_weights()
     theirs_together = rank_correlation(real_sizes, real_virality, weights)
     limit = f"real +- {CORRELATION_LIMIT}"
     fact = Fact(name="size and virality", real=theirs_together, limit=limit, source=_GOEL, note=note)
@@ -214,19 +217,16 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str, seed: int) -> list
     return [*facts, fact]
 
 
-def _shape_fact(fact: Fact, found: Comparison) -> Fact:
+def _shape_fact(fact: Fact, found: Comparison, authors: int) -> Fact:
     """Return a fact with its comparison; it is not judged if its note has a doubt."""
     note = (
-        f"{fact.note and fact.note + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
-        f"real ones (as many as {found.effective:.0f} of equal weights); distance "
-        f"{found.distance_low:.2f} to {found.distance_high:.2f}"
+        f"{fact.note and fact.note + '; '}medians of {found.matched} cascades by {authors} authors, beside "
+        f"real ones (as many as {found.effective:.0f} of equal weights)"
     )
     return replace(
         fact,
         real=found.real,
         simulated=found.simulated,
-        low=found.simulated_low,
-        high=found.simulated_high,
         distance=found.distance,
         agreement=Agreement.UNKNOWN if fact.note else agreement_of(found.distance <= SHAPE_LIMIT),
         note=note,

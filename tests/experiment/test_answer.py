@@ -1,7 +1,5 @@
 """Answers in sentences: of hypotheses that are supported, refuted and undecided, and of what points the other way."""
 
-from collections.abc import Mapping, Sequence
-
 from prism.answers import words_of
 from prism.experiment import (
     Hypothesis,
@@ -15,8 +13,6 @@ from tests.catalogue import catalogue
 
 ALPHA = 0.05
 CHRONOLOGICAL, INTEREST = "with a chronological feed", "with an interest feed"
-TWO_OF_MOST: Sequence[Mapping[int, int]] = [{1: 40, 2: 50, 64: 1}] * 5
-ONE_OF_MOST: Sequence[Mapping[int, int]] = [{1: 70, 2: 20, 296: 1}] * 5
 
 
 def answer(
@@ -29,17 +25,11 @@ def answer(
     return found.finding, found.text
 
 
-def test_a_crossing_distribution_is_said_beside_a_larger_largest_cascade() -> None:
-    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], TWO_OF_MOST)
-    second = Side(INTEREST, [290, 293, 296, 299, 302], ONE_OF_MOST)
-    assert answer(first, second, alternative="less") == (
-        "yes",
-        (
-            "Yes. Over 5 matched seeds the largest cascade had on average 64 posts with a chronological feed and 296 "
-            "with an interest feed, 78% smaller (p = 0.031; 5 seeds are few). But most cascades were larger: a median "
-            "of 2 posts against 1."
-        ),
-    )
+def test_a_mean_that_a_few_seeds_make_is_said_beside_it() -> None:
+    first, second = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68]), Side(INTEREST, [59, 61, 63, 600, 700])
+    finding, text = answer(first, second, alternative="less")
+    assert finding == "undecided"
+    assert text.endswith("But in 3 of 5 seeds it was the other way around: the mean comes from the others.")
 
 
 @catalogue(

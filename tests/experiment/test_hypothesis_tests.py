@@ -13,7 +13,6 @@ from prism.experiment import (
     compared,
     corrected,
     described,
-    effect_found,
     holm,
     p_value,
     smallest_p,
@@ -112,12 +111,6 @@ def test_the_smallest_p_value_is_that_of_conditions_that_do_not_overlap() -> Non
     assert smallest_p(hypothesis("mann_whitney"), 3) == pytest.approx(2 / 20)
     assert smallest_p(hypothesis("mann_whitney", alternative="greater"), 4) == pytest.approx(1 / 70)
     assert smallest_p(hypothesis("t"), 5) == 0.0
-
-
-def test_the_effect_that_is_found_is_that_of_r() -> None:
-    # R: power.t.test(n = 34, sd = 1, type = "paired", power = 0.8)$delta; the same with n = 20, sig.level = 0.05 / 3
-    assert effect_found(hypothesis("t"), 34, 0.05).size == pytest.approx(0.4950285983, abs=1e-4)
-    assert effect_found(hypothesis("t"), 20, 0.05 / 3).size == pytest.approx(0.7835496238, abs=1e-4)
 
 
 def test_differences_that_are_equal_but_for_rounding_have_one_rank() -> None:

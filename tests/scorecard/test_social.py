@@ -179,9 +179,7 @@ def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:
     other = matching.compare(np.log(sizes) + noise + 1.0, np.log(real_sizes) + real_noise)
     assert same.matched > 250
     assert same.distance < 0.12
-    assert same.simulated_low < same.simulated < same.simulated_high
     assert other.distance == pytest.approx(0.36, abs=0.1)  # a shift by s of a normal law of deviation 1.1 or so
-    assert other.distance_low > same.distance
 
 
 def test_a_cascade_with_fewer_than_ten_real_ones_of_its_size_is_left_out() -> None:

@@ -149,7 +149,7 @@ def outcome_of(
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
-        answers=answers_of(experiment, values, beside, judged, exploratory=exploratory, is_final=is_final),
+        answers=answers_of(experiment, values, judged, exploratory=exploratory, is_final=is_final),
         caveats=caveats_of(experiment, beside, missing, exploratory),
         remarks=[] if out is None else remarks_of(plan, out, values),
         made_of=made_of(beside.values()),

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from actors.results.beside import Beside, read_beside, side_of
+from actors.results.beside import Beside, read_beside
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
@@ -51,7 +51,6 @@ def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Ke
 def answers_of(
     asked: Experiment,
     values: Values,
-    beside: Mapping[Key, Beside],
     judged: Sequence[Comparison],
     *,
     exploratory: Sequence[str] = (),
@@ -60,14 +59,14 @@ def answers_of(
     """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure."""
     if not asked.hypotheses:  # in the conditions, if all of them have a seed in common
         name = next(iter(asked.measures))
-        sides = _sides(asked, values, beside, name, [each.name for each in asked.conditions], is_matched=True)
+        sides = _sides(asked, values, name, [each.name for each in asked.conditions], is_matched=True)
         return [described_by(words_of(name, asked.measures[name]), sides)] if all(side.values for side in sides) else []
     tested, answers = {each.hypothesis.with_test: each for each in judged}, []
     for each in sorted(asked.hypotheses, key=lambda each: each.with_test in exploratory):
         found = tested.get(each.with_test)
         if found is not None:
             is_matched = each.test not in UNPAIRED
-            first, second = _sides(asked, values, beside, each.measure, each.contrast, is_matched=is_matched)
+            first, second = _sides(asked, values, each.measure, each.contrast, is_matched=is_matched)
             words = words_of(each.measure, asked.measures[each.measure])
             answers.append(answered(found, words, first, second, asked.alpha))
         elif is_final:
@@ -79,7 +78,6 @@ def answers_of(
 def _sides(
     asked: Experiment,
     values: Values,
-    beside: Mapping[Key, Beside],
     measure: str,
     names: Sequence[str],
     *,
@@ -92,9 +90,8 @@ def _sides(
         kept = dict.fromkeys(kept, shared)
     settings, sides = {each.name: each.settings for each in asked.conditions}, []
     for name, seeds in kept.items():
-        cells = [beside.get((name, seed), Beside()) for seed in seeds]
         measured = [values[name, seed][measure] for seed in seeds]
-        sides.append(side_of(condition_in_words(name, settings[name]), measured, cells))
+        sides.append(Side(condition_in_words(name, settings[name]), measured))
     return sides
 
 

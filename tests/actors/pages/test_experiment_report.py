@@ -46,15 +46,12 @@ def test_the_page_begins_with_an_answer_that_a_newspaper_could_print(html: str) 
     assert "PRISM of an unknown version; no input files." in text, "these cells have no manifest"
 
 
-def test_a_crossing_distribution_is_on_the_page(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", measures={"likes": "largest_cascade.size"})
-    for place, cell in enumerate(sorted((path / "cells").iterdir())):
-        sizes = {"1": 40, "2": 50, "64": 1} if place < SEEDS else {"1": 70, "2": 20, "296": 1}
-        largest = {"size": (64 if place < SEEDS else 296) + place % SEEDS}
-        summary = {"status": "done", "largest_cascade": largest, "cascade_sizes": sizes, "fallback_share": 0.25}
-        (cell / "summary.json").write_text(json.dumps(summary))
+def test_answers_and_fallbacks_are_on_the_page(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e")
+    for cell in (path / "cells").iterdir():
+        summary = json.loads((cell / "summary.json").read_text())
+        (cell / "summary.json").write_text(json.dumps({**summary, "fallback_share": 0.25}))
     record = read_experiment_record(path)
-    assert record.outcome.answers[0].text.endswith("But most cascades were larger: a median of 2 posts against 1.")
     html = experiment_report(record)
     assert record.outcome.answers[0].text in html
     assert f"by a fallback: 25% under {SHORT}, 25% under {LONG}." in html
