@@ -18,8 +18,8 @@ from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.wording import ago
 from tests.catalogue import catalogue
+from tests.hostile_texts import CORPUS
 from tests.social.driver import SMALL, Run, with_deliberation
-from tests.wire.hostile import CORPUS
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 

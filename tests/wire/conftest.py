@@ -1,12 +1,8 @@
-"""The real command line in this process, on a wide terminal."""
+"""A wide terminal, so that no line of a command is folded."""
 
 import pytest
 
-from tests.command import Prism
 
-
-@pytest.fixture
-def prism(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> Prism:
-    """Return a function that runs any command in an empty directory."""
+@pytest.fixture(autouse=True)
+def _is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    return prism

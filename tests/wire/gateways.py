@@ -36,41 +36,23 @@ measures: {likes: likes}
 def planned(
     directory: Path, host: str, oracle: str = "{}", *, backend: str = "ollama", temperature: float = 0.7
 ) -> Plan:
-    """Return the plan of an experiment with a model.
-
-    Args:
-        oracle: the section of the experiment's file.
-    """
+    """Return the plan of an experiment; `oracle` is that section of its file."""
     base = plain_text(MODEL_BASE.format(host=host, backend=backend, temperature=temperature, prices=PRICES))
     return make_plan(write_experiment(directory, f"{MODEL_EXPERIMENT}oracle: {oracle}\n", base))
 
 
 @contextmanager
-def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[OpenGateway]:
+def gateway(plan: Plan, tape: Path) -> Iterator[OpenGateway]:
     """Provide a gateway for all cells of a plan."""
-    configs = [cell.config for cell in plan.cells]
-    with open_gateway(tape, limits_of(asking_of(plan)), configs, is_replay=is_replay) as opened:
+    with open_gateway(
+        tape, limits_of(asking_of(plan)), [cell.config for cell in plan.cells], is_replay=False
+    ) as opened:
         yield opened
 
 
 def run_cell(cell: Cell, out: Path, opened: OpenGateway | None) -> Done:
     """Run a cell in this process."""
     return work(Task(cell.config, cell_path(out, cell), cell.inputs, opened and opened.place))
-
-
-def run_cells(plan: Plan, out: Path, opened: OpenGateway | None) -> list[Done]:
-    """Run the cells of one seed in this process, one after the other."""
-    return [run_cell(cell, out, opened) for cell in of_one_seed(plan)]
-
-
-def of_one_seed(plan: Plan) -> tuple[Cell, ...]:
-    """Return the cells of the first seed, one for each condition."""
-    return plan.cells[::2]
-
-
-def journals(plan: Plan, out: Path) -> dict[str, bytes]:
-    """Return the bytes of each cell's journal."""
-    return {cell.key: (cell_path(out, cell) / "journal.prism").read_bytes() for cell in of_one_seed(plan)}
 
 
 def records(tape: Path) -> list[dict[str, object]]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -18,11 +17,10 @@ from tests.patience import HANG_S
 from tests.plain import plain
 
 Sections = dict[str, Any]
-AGENTS = 500
 PEOPLE: Sections = plain(
     {
         "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 7},
-        "population": {"size": AGENTS, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+        "population": {"size": 500, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
         "feed": {"size": 1},
     }
 )
@@ -31,9 +29,6 @@ ECONOMY: Sections = {
     "simulation": {"domain": "economy", "rounds": 4, "ticks_per_round": 1, "seed": 5, "tick_seconds": 7889400},
     "llm": {"num_ctx": 4096},
 }
-
-FALLS_BACK: Sections = {"on_outage": "fallback", "max_attempts": 1}
-"""Settings of an oracle that asks nothing twice, and whose questions are fallbacks while the server is away."""
 CHAT: Sections = {"systemone": "off"}
 CHECKS = 2
 """The calls that the check of a server makes, before anything of a domain is asked."""
@@ -87,11 +82,9 @@ def from_tape(run: str) -> tuple[str, ...]:
     return "--set", "oracle.tape=replay", "--set", f"oracle.tape_path={run}/tape.sqlite"
 
 
-def nothing(_: Simulation) -> None:
-    """Do nothing."""
-
-
-async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick: Hook = nothing) -> Summary:
+async def run(
+    chosen: Config, directory: Path, *, ready: Hook = lambda _: None, on_tick: Hook = lambda _: None
+) -> Summary:
     """Return the summary of a run that has ended and closed its oracle.
 
     Args:
@@ -99,9 +92,8 @@ async def run(chosen: Config, directory: Path, *, ready: Hook = nothing, on_tick
         on_tick: called after each tick.
     """
     domain = build_domain(chosen).domain
-    begun = perf_counter()
     async with open_oracle(chosen, domain, directory) as opened:
         simulation = Simulation(chosen, domain, opened.oracle)
         ready(simulation)
         await simulation.run(lambda _: on_tick(simulation))
-    return summarise(simulation, perf_counter() - begun)
+    return summarise(simulation, 1.0)
