@@ -1,12 +1,11 @@
 """Files of quarterly figures, as statistical offices and spreadsheets write them.
 
-A number may have a decimal comma and thousands separators, a quarter may be a date, and the last quarters may lack
-figures. All numbers of a file together decide its notation, and a file that can be read in two ways is refused.
+Decimals follow a point, a quarter may be a date, and the last quarters may lack figures. A number that can be read in
+two ways is refused.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 from prism.economy.series import Figures, Series, lacking_text
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.text_files import TABLES, check_format, decode_text, read_table
+from prism.text_files import TABLES, check_format, decode_text, plain_number, read_table
 
 
 class _Column(NamedTuple):
@@ -27,14 +26,6 @@ class _Column(NamedTuple):
     least: float
     most: float
     expected: str
-
-
-class _Cell(NamedTuple):
-    """A number in a file, as it is written there."""
-
-    column: _Column
-    line: int
-    text: str
 
 
 _FIGURES: Final = (
@@ -55,19 +46,13 @@ EXPECTED: Final = f"year, quarter, {', '.join(_NAMES)}; or a date, GDPC1, CPIAUC
 """The columns that a file must have; others may be in it too."""
 _MISSING: Final = frozenset({"", ".", "..", "-", "na", "n/a", "#n/a", "nan", "null", "none"})
 
-_WITH_POINT = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)\.[0-9]*([eE][-+]?[0-9]+)?")
-_WITH_COMMA = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]*([eE][-+]?[0-9]+)?")
-_THOUSANDS_BY_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+")
-_THOUSANDS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
-
-_WHOLE = re.compile(r"[-+]?[0-9]+")
-
+_GROUPS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A number whose point may be decimal, or stand between thousands."""
 _LEAST_GROUPED: Final = 1000
 """The smallest number with thousands separators."""
 
 _DATE = re.compile(r"([1-9][0-9]{3})-(0[1-9]|1[0-2])(?:-([0-3][0-9]))?(?:[T ].*)?")
 _QUARTER = re.compile(r"([1-9][0-9]{3})[-: ]?q([1-4])|q([1-4])[-/: ]?([1-9][0-9]{3})")
-_QUARTERS_OF_YEAR: Final = {0.0: 1, 0.25: 2, 0.5: 3, 0.75: 4}
 
 
 def is_series(columns: Iterable[str]) -> bool:
@@ -102,21 +87,8 @@ def parse_series(data: bytes, source: str) -> Series:
     named = [(line, {name: fields[place] for name, place in places.items()}) for line, fields in table.rows]
     if not named:
         raise InputError(source, "holds no quarters: expected at least one line below the header")
-    cells = [_Cell(column, line, row[column.name]) for line, row in named for column in _FIGURES]
-    # The character before the decimals, by all numbers of a file: a point, or a comma.
-    points = [each for each in cells if _has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT)]
-    commas = [each for each in cells if _has_decimals(each, _WITH_COMMA, _THOUSANDS_BY_COMMA)]
-    if points and commas:
-        problem = f"numbers have both a decimal point ({points[0].text}) and a decimal comma ({commas[0].text})"
-        raise InputError(source, f"{problem}: expected one in the whole file", line=max(points[0].line, commas[0].line))
-    either = [each for each in cells if not points and not commas and _WITH_COMMA.fullmatch(each.text)]
-    # Where the comma separates columns, the decimals of a file follow a point.
-    either += _either_by_point(cells, is_decided=bool(points)) if not commas and table.separator != "," else []
-    if either:
-        text, mark = either[0].text, "comma" if "," in either[0].text else "point"
-        problem = f"{text} may have a decimal {mark} or thousands separators, and no other number of its column tells"
-        expected = f"{text.replace(',', '').replace('.', '')}, or {text}0 with a decimal {mark}"
-        raise InputError(source, f"{problem}: expected {expected}", line=either[0].line)
+    if table.separator != ",":  # where commas separate columns, no file has points between thousands
+        _check_points(named, source)
     quarters = [_quarter(row, source, line) for line, row in named]
     for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
         if after != before.following:
@@ -124,8 +96,11 @@ def parse_series(data: bytes, source: str) -> Series:
             if after == before:
                 problem += "; a quarter may have one line only: monthly figures must be averaged first"
             raise InputError(source, problem, key="quarter", line=line)
-    point = "," if commas else "."
-    found = [_figures(quarter, row, point, source, line) for quarter, (line, row) in zip(quarters, named, strict=True)]
+    by_comma = table.separator == ","
+    found = [
+        _figures(quarter, row, source, line, by_comma=by_comma)
+        for quarter, (line, row) in zip(quarters, named, strict=True)
+    ]
     # The quarters between the first and the last whose figures are all there.
     whole = [place for place, each in enumerate(found) if isinstance(each, Figures)]
     if not whole:
@@ -143,35 +118,16 @@ def parse_series(data: bytes, source: str) -> Series:
     return Series(kept, tuple((quarter, each) for _, quarter, each in lacking))
 
 
-def _has_decimals(cell: _Cell, decimals: re.Pattern[str], thousands: re.Pattern[str]) -> bool:
-    """Return whether a number has decimals for certain: as thousands it would look different, or be too large."""
-    may_have_thousands = cell.column.most >= _LEAST_GROUPED and thousands.fullmatch(cell.text)
-    return decimals.fullmatch(cell.text) is not None and not may_have_thousands
-
-
-def _either_by_point(cells: Sequence[_Cell], *, is_decided: bool) -> list[_Cell]:
-    """Return the numbers whose point may stand before decimals or between thousands.
-
-    Args:
-        is_decided: True if another number has a decimal point. A column with both 999 and 1.001 counts all the same.
-    """
-    found = []
+def _check_points(rows: Sequence[tuple[int, Mapping[str, str]]], source: str) -> None:
+    """Refuse a column in which no number tells whether points are decimal or stand between thousands."""
     for column in _FIGURES:
-        own = [each for each in cells if each.column is column]
-        pointed = [each for each in own if _WITH_POINT.fullmatch(each.text)]
-        if any(_has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT) for each in pointed):
+        pointed = [(line, row[column.name]) for line, row in rows if "." in row[column.name].strip(".")]
+        if column.most < _LEAST_GROUPED or not all(_GROUPS_BY_POINT.fullmatch(text) for _, text in pointed):
             continue
-        if not is_decided or any(_WHOLE.fullmatch(each.text) for each in own):
-            found += pointed
-    return found
-
-
-def _value(cell: str, point: str) -> float:
-    thousands = _THOUSANDS_BY_POINT if point == "," else _THOUSANDS_BY_COMMA
-    decimals = _WITH_COMMA if point == "," else _WITH_POINT
-    if thousands.fullmatch(cell) or decimals.fullmatch(cell):
-        cell = cell.replace("." if point == "," else ",", "").replace(",", ".")
-    return float(cell)
+        for line, text in pointed:
+            expected = f"{text.replace('.', '')}, or {text}0"
+            problem = f"{text} may have a decimal point or thousands separators: expected {expected}"
+            raise InputError(source, problem, key=column.name, line=line)
 
 
 def _quarter(row: Mapping[str, str], source: str, line: int) -> Quarter:
@@ -180,20 +136,14 @@ def _quarter(row: Mapping[str, str], source: str, line: int) -> Quarter:
         return _dated(row["date"], "date", source, line)
     if "year" not in row:
         return _dated(row["quarter"], "quarter", source, line)
-    try:
-        year = _value(row["year"], "," if "," in row["year"] else ".")
-    except ValueError:
-        year = math.nan
-    number = _QUARTERS_OF_YEAR.get(year % 1.0) if "quarter" not in row else 1
-    if not 1000.0 <= year < 10000.0 or number is None or ("quarter" in row and year % 1.0):
+    year = re.fullmatch(r"([1-9][0-9]{3})(?:\.0*)?", row["year"])
+    if year is None:
         raise InputError(source, f"expected a year such as 1985, got {row['year'][:60]!r}", key="year", line=line)
-    if "quarter" in row:
-        text = re.fullmatch(r"[qQ]?([1-4])([.,]0*)?", row["quarter"])
-        if text is None:
-            problem = f"expected 1, 2, 3 or 4, got {row['quarter'][:60]!r}"
-            raise InputError(source, problem, key="quarter", line=line)
-        number = int(text[1])
-    return Quarter(int(year), number)
+    number = re.fullmatch(r"[qQ]?([1-4])(?:\.0*)?", row.get("quarter", ""))
+    if number is None:
+        problem = f"expected 1, 2, 3 or 4, got {row.get('quarter', '')[:60]!r}"
+        raise InputError(source, problem, key="quarter", line=line)
+    return Quarter(int(year[1]), int(number[1]))
 
 
 def _dated(text: str, key: str, source: str, line: int) -> Quarter:
@@ -206,19 +156,23 @@ def _dated(text: str, key: str, source: str, line: int) -> Quarter:
     raise InputError(source, problem, key=key, line=line)
 
 
-def _figures(quarter: Quarter, row: Mapping[str, str], point: str, source: str, line: int) -> Figures | tuple[str, ...]:
+def _figures(
+    quarter: Quarter, row: Mapping[str, str], source: str, line: int, *, by_comma: bool
+) -> Figures | tuple[str, ...]:
+    """Return the figures of a row, or the names of those that it lacks."""
     missing = tuple(column.name for column in _FIGURES if row[column.name].lower() in _MISSING)
     if missing:
         return missing
-    gdp, cpi, rate, unemployment = (_number(row[column.name], column, point, source, line) for column in _FIGURES)
+    found = []
+    for column in _FIGURES:
+        cell = row[column.name]
+        # A comma in a column that commas do not separate may be decimal, unless a point follows.
+        is_clear = "," not in cell or by_comma or "." in cell
+        value = plain_number(cell) if is_clear else None
+        if value is None or not column.least <= value <= column.most:
+            told = ", with a point before decimals" if "," in cell else ""
+            problem = f"expected {column.expected}{told}, got {cell[:60]!r}"
+            raise InputError(source, problem, key=column.name, line=line)
+        found.append(value)
+    gdp, cpi, rate, unemployment = found
     return Figures(quarter=quarter, real_gdp=gdp, price_index=cpi, interest_rate=rate, unemployment=unemployment)
-
-
-def _number(cell: str, column: _Column, point: str, source: str, line: int) -> float:
-    try:
-        value = _value(cell, point)
-    except ValueError:
-        value = math.nan
-    if not column.least <= value <= column.most:
-        raise InputError(source, f"expected {column.expected}, got {cell[:60]!r}", key=column.name, line=line)
-    return value
