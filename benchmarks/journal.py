@@ -78,7 +78,7 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
 
     cost = await _ticks(simulation, recorded)
     disk.close()
-    written = store.statistics.journal_bytes - run.recorded.start
+    written = journal_size(disk) - run.recorded.start
     stored = sum(disk.size(name) for name in disk.names() if name.startswith("journal"))
     return msgspec.structs.replace(cost, bytes=written / simulation.ticks, stored=stored / simulation.ticks)
 

@@ -30,7 +30,6 @@ from actors.store.journal_writer import JournalWriter
 from actors.store.manifest import CONFIG, Fork, read_manifest
 from actors.store.oracle_log import (
     ANSWERS,
-    FIRST_ANSWER,
     answers_in,
     create_answers,
     encode_answer,
@@ -182,7 +181,6 @@ async def _write_past(
             end=end,
             ticks=tick,
             shapes=shapes,
-            answers_from=FIRST_ANSWER,
             answers_end=target.size(ANSWERS),
         )
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))

@@ -12,7 +12,6 @@ at most `PENDING_MAX` frames and `PENDING_BYTES` ahead of its disk.
 from __future__ import annotations
 
 import errno
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
@@ -40,9 +39,6 @@ PENDING_MAX = 64
 
 PENDING_BYTES = 16 << 20
 """Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
-
-LENGTHS_KEPT = 1002
-"""Ticks whose length of the oracle's log is kept. For older ones the length at the first tick serves, which is less."""
 
 
 class RecordedBefore(Record):
@@ -137,7 +133,6 @@ class RunStore(RecordedBefore):
         self._commit_s = 0.0
         """The seconds that the latest write of frames took."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
-        self._log_lengths = LogLengths(recorded.tick, recorded.answers_from)
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
         self._error: OSError | None = None
@@ -259,7 +254,6 @@ class RunStore(RecordedBefore):
             await self._wait_until(self._is_near)
         elif self._recorded.must_read_on:
             await self._execute(self._recorded.read_on)
-        self._log_lengths.add(tick + 1, self._answers_bytes)
 
     def _is_near(self) -> bool:
         waiting = [*self._batch.frames, *self._writing.frames]
@@ -271,12 +265,11 @@ class RunStore(RecordedBefore):
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
         """Return the position of a checkpoint after `tick` ticks; `oldest_asked` is the tick of its oldest question."""
-        used_up = self._recorded_answers.is_used_up(oldest_asked)
         return Position(
             tick=tick,
             journal_bytes=self._frame_end,
             link=link,
-            answers_bytes=self._log_lengths.length_at(oldest_asked) if used_up else self._recorded.answers_from,
+            oldest_asked=oldest_asked,
             answers_end=self._answers_bytes,
         )
 
@@ -328,22 +321,3 @@ class RunStore(RecordedBefore):
             problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
             mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
             raise JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}") from error
-
-
-class LogLengths:
-    """The length of the oracle's log at the beginning of each of the latest ticks.
-
-    Args:
-        length: the length then, and at every tick before it.
-    """
-
-    def __init__(self, tick: int, length: int) -> None:
-        self._first = length
-        self._lengths = deque([(0, length), (tick, length)], maxlen=LENGTHS_KEPT)
-
-    def add(self, tick: int, length: int) -> None:
-        self._lengths.append((tick, length))
-
-    def length_at(self, tick: int) -> int:
-        """Return the length at the beginning of a tick, or of an earlier one if the tick is long past."""
-        return max((length for begun, length in self._lengths if begun <= tick), default=self._first)

@@ -34,14 +34,14 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         tick: ticks committed before it.
         journal_bytes: the journal's length after them; `link`: its last link.
-        answers_bytes: the offset in the oracle's log from which it may hold answers that have not taken effect yet.
+        oldest_asked: the first tick whose questions may have answers that have not taken effect yet.
         answers_end: the log's length; all of it is on the medium before the checkpoint is.
     """
 
     tick: int
     journal_bytes: int
     link: bytes
-    answers_bytes: int
+    oldest_asked: int
     answers_end: int
 
 

@@ -160,21 +160,20 @@ class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
     Args:
-        offset: the first offset that is read.
         end: the end of the log's whole records.
+        asked_from: the first tick whose questions are asked again.
     """
 
-    def __init__(self, disk: Disk, offset: int, end: int) -> None:
+    def __init__(self, disk: Disk, end: int, asked_from: int = 0) -> None:
         self._disk = disk
-        self._records = read_answers(disk, offset)
+        self._records = read_answers(disk)
         self._end = end
-        self._at = offset
-        self._newest = -1
-        """The latest tick of a question whose answer has been read."""
+        self._asked_from = asked_from
+        self._at = FIRST_ANSWER
         self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
 
     def judgements(self) -> list[Judged]:
-        """Return every judgement of the log, those before the first offset included."""
+        """Return every judgement of the log."""
         found = []
         for each in read_records(self._disk):
             if isinstance(each, Damage) or each[1] > self._end:
@@ -191,8 +190,8 @@ class RecordedAnswers:
                 self._at = self._end
                 return None
             decided, self._at = record
-            self._newest = max(self._newest, decided.asked)
-            self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+            if decided.asked >= self._asked_from:
+                self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
         found = answers.popleft()
         if not answers:
             del self._read[name]
@@ -201,18 +200,11 @@ class RecordedAnswers:
     def are_left(self) -> bool:
         return self._at < self._end or bool(self._read)
 
-    def is_used_up(self, oldest_asked: int) -> bool:
-        """Return whether all questions answered here are of earlier ticks than `oldest_asked`.
-
-        An answer that was taken counts as well: after a crash its question may be asked again.
-        """
-        return self._at >= self._end and self._newest < oldest_asked
-
 
 def answers_by_question(path: Path) -> RecordedAnswers:
     """Return the answers of a run's log, to be taken by their questions."""
     disk = RealDisk(path)
-    return RecordedAnswers(disk, FIRST_ANSWER, disk.size(ANSWERS) if ANSWERS in disk.names() else 0)
+    return RecordedAnswers(disk, disk.size(ANSWERS) if ANSWERS in disk.names() else 0)
 
 
 class KeptAnswers:

@@ -36,7 +36,7 @@ class RecordedTicks:
         shapes: the tables of the run.
         end: the end of the journal's whole frames.
         ticks: whole ticks in the journal.
-        answers_from: the first offset of the oracle's log that is read; `answers_end`: the end of its whole records.
+        asked_from: the first tick whose answers are needed again; `answers_end`: the end of the log's whole records.
         effort: the calls and retries that its records after the checkpoint name.
     """
 
@@ -51,7 +51,7 @@ class RecordedTicks:
         shapes: Sequence[Shape] = (),
         end: int,
         ticks: int = 0,
-        answers_from: int = 0,
+        asked_from: int = 0,
         answers_end: int = 0,
         effort: Effort = Effort(),  # noqa: B008  # never changes
     ) -> None:
@@ -62,7 +62,7 @@ class RecordedTicks:
         self._kinds = [Kind(*each) for each in kinds]
         self.end = end
         self.ticks = ticks
-        self.answers_from = answers_from
+        self._asked_from = asked_from
         self.answers_end = answers_end
         self.effort = effort
         self._frames = read_ticks(disk, start, tick=tick, link=link)
@@ -71,7 +71,7 @@ class RecordedTicks:
         self.read_on()
 
     def answers(self) -> RecordedAnswers:
-        return RecordedAnswers(self._disk, self.answers_from, self.answers_end)
+        return RecordedAnswers(self._disk, self.answers_end, self._asked_from)
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
         """Return the agents whose decisions came too late in this tick; None if the tick is not recorded."""

@@ -141,7 +141,7 @@ def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> 
         shapes=header.tables,
         end=scan.end,
         ticks=scan.ticks,
-        answers_from=FIRST_ANSWER if at is None else min(at.answers_bytes, answers.end),
+        asked_from=0 if at is None else at.oldest_asked,
         answers_end=answers.end,
         effort=answers.effort,
     )

@@ -212,15 +212,12 @@ def with_deliberation(ticks: int) -> Config:
     return msgspec.structs.replace(CONFIG, population=people)
 
 
-SEALED = Scene(
-    is_live=True, config=msgspec.structs.replace(CONFIG, run=msgspec.structs.replace(CONFIG.run, segment_mb=0.00025))
-)
-"""The live scene with some ticks in each sealed segment of its journal."""
-EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)
-INTERVENED = Scene(
+EMBEDDED = Scene(is_live=False)
+LIVE = Scene(
     is_live=True,
     config=msgspec.structs.replace(
         CONFIG,
+        run=msgspec.structs.replace(CONFIG.run, segment_mb=0.00025),
         interventions=[
             {"tick": 2, "publish": {"author": 1, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
             {"tick": 4, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
@@ -231,7 +228,7 @@ INTERVENED = Scene(
         ],
     ),
 )
-"""The live scene with interventions before, at and between its checkpoints."""
+"""Some ticks are in each sealed segment, and interventions come before, at and between the checkpoints."""
 _SHARING = with_sharing(CONFIG, by="archetype", archetype={"followed": "exact"}, audit=0.4)
 SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
 """The embedded scene, longer, in which few archetypes share the judgements."""

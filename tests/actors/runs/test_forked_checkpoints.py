@@ -90,7 +90,7 @@ def endless(directory: Path) -> ForkedCheckpoint:
         while True:
             yield from ()
 
-    position = Position(tick=1, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0)
+    position = Position(tick=1, journal_bytes=0, link=ORIGIN, oldest_asked=0, answers_end=0)
     return ForkedCheckpoint(position, RunState(), directory, columns)
 
 

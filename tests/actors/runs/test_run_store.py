@@ -14,7 +14,7 @@ from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL, read_header, read_tail, read_ticks
-from actors.store.oracle_log import ANSWERS, MAGIC
+from actors.store.oracle_log import ANSWERS
 from actors.store.recovery import recover
 from tests.actors.store.files import (
     SEGMENT,
@@ -142,32 +142,6 @@ def test_answers_of_an_earlier_life_are_known_and_a_lost_one_is_told() -> None:
         JournalError, match=r"oracle\.log: has no answer to agent 2's 'clock' of tick 3, on which tick 5"
     ):
         store.recorded_answer(question(3, 2))
-
-
-def test_a_checkpoint_keeps_the_answers_that_open_questions_may_still_want() -> None:
-    disk, ticks = run_of(6, answers=3)
-    store = RunStore(disk, history_of(disk), keeps_answers=True)
-    first = len(MAGIC)
-    assert store.position(6, ticks[5].link, oldest_asked=0).answers_bytes == first
-    for tick in range(3):
-        store.recorded_answer(question(tick, 2))
-    assert store.recorded_answer(question(3, 2)) is None  # and now the log has been read to its end
-    at = store.position(6, ticks[5].link, oldest_asked=6)
-    assert (at.tick, at.link, at.answers_bytes) == (6, ticks[5].link, first)
-
-
-async def test_answers_that_have_taken_effect_lie_before_a_later_checkpoint() -> None:
-    harness = StoreHarness(empty_run())
-    async with harness.running():
-        await harness.keep(1)
-        await harness.commit(0, 1)
-        length = harness.disk.size(ANSWERS)
-        await harness.keep(2)
-        await harness.commit(1, 2)
-        at = partial(harness.store.position, 2, harness.ticks[1].link)
-        assert at(0).answers_bytes == len(MAGIC)
-        assert at(1).answers_bytes == length
-        assert at(2).answers_bytes == harness.disk.size(ANSWERS)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])

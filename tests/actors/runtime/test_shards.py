@@ -162,7 +162,7 @@ def file_after(simulation: Simulation, ticks: int) -> bytes:
             state = simulation.state()
             Draft(disk, position, state).finish([piece async for piece in simulation.engine.columns()])
 
-    position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0)
+    position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, oldest_asked=0, answers_end=0)
     anyio.run(partial(simulation.run, between=between))
     return disk.visible(checkpoint_name(ticks))
 

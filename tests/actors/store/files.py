@@ -130,7 +130,7 @@ def history_of(disk: SimulatedDisk) -> RecordedTicks:
 def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:
     """Return a checkpoint of a made-up world."""
     return Checkpoint(
-        position=Position(tick=tick, journal_bytes=end, link=link, answers_bytes=8, answers_end=8),
+        position=Position(tick=tick, journal_bytes=end, link=link, oldest_asked=8, answers_end=8),
         state=RunState(engine=EngineState(tick=tick, link=link)),
         columns=Bundles.of([*pack("numbers", range(values)), Column("names", encode(["a", "b"]))]),
     )

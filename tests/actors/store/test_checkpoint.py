@@ -126,7 +126,7 @@ def test_what_lies_behind_its_end_is_noticed() -> None:
 
 
 def test_another_format_is_refused_by_its_number() -> None:
-    position = Position(tick=1, journal_bytes=2, link=ORIGIN, answers_bytes=3, answers_end=3)
+    position = Position(tick=1, journal_bytes=2, link=ORIGIN, oldest_asked=3, answers_end=3)
     payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
     disk = SimulatedDisk()
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))

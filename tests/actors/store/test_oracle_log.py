@@ -10,7 +10,6 @@ from actors.core.frames import ORIGIN, encode_frame
 from actors.core.messages import Decided
 from actors.store.oracle_log import (
     ANSWERS,
-    MAGIC,
     RecordedAnswers,
     encode_answer,
     scan_answers,
@@ -27,7 +26,7 @@ def logged(*answers: Decided) -> SimulatedDisk:
 
 
 def known(disk: SimulatedDisk) -> RecordedAnswers:
-    return RecordedAnswers(disk, len(MAGIC), disk.size(ANSWERS))
+    return RecordedAnswers(disk, disk.size(ANSWERS))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30), st.integers(0, 2**32))
@@ -39,24 +38,21 @@ def test_every_question_finds_its_answers_whatever_the_order(names: list[tuple[i
     taken = [answers_known.take(question(*name)) for name in asked]
     assert sorted(map(repr, taken)) == sorted(map(repr, answers))
     assert answers_known.take(question(0, 0)) is None
-    newest = max((tick for tick, _ in names), default=-1)
-    assert answers_known.is_used_up(newest + 1)
-    assert not names or not answers_known.is_used_up(newest)
+    assert not answers_known.are_left()
 
 
-def test_the_log_is_used_up_for_questions_later_than_all_that_it_answers() -> None:
-    answers_known = known(logged(decided(4, 1), decided(5, 2)))
-    assert not answers_known.is_used_up(9)  # what has not been read may be of any tick
-    answers_known.take(question(5, 2))
-    assert not answers_known.is_used_up(5)  # taken, but a crash may come before anybody has it
-    assert answers_known.is_used_up(6)
+def test_answers_of_ticks_before_the_checkpoint_are_not_kept() -> None:
+    disk = logged(decided(4, 1), decided(5, 2))
+    answers_known = RecordedAnswers(disk, disk.size(ANSWERS), 5)
+    assert answers_known.take(question(4, 1)) is None
+    assert answers_known.take(question(5, 2)) == decided(5, 2)
 
 
 def test_no_answer_is_taken_from_behind_the_whole_records() -> None:
     disk = logged(decided(4, 1))
     end = disk.size(ANSWERS)
     disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(decided(4, 2))))
-    answers_known = RecordedAnswers(disk, len(MAGIC), end)
+    answers_known = RecordedAnswers(disk, end)
     assert answers_known.take(question(4, 2)) is None
     assert answers_known.take(question(4, 1)) == decided(4, 1)
 

@@ -156,6 +156,6 @@ def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
         "unknown": [*columns, *pack("moods", [1, 2])],
         "other values": [*kept, *pack("shown", ["one", "two"])],
     }[change]
-    position = Position(tick=TICKS, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0)
+    position = Position(tick=TICKS, journal_bytes=0, link=ORIGIN, oldest_asked=0, answers_end=0)
     with pytest.raises(JournalError, match=r"00\d\d\.bin: holds the world of another version, which (can|has)"):
         restore(simulation(), Checkpoint(position=position, state=state, columns=Bundles.of(changed)))
