@@ -31,10 +31,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
-    """A run begins at tick 0.
+    """A run begins, or goes on where its files end.
 
     Args:
         version: of PRISM.
+        from_tick: ticks in its journal.
+        recovered: ticks since its checkpoint, which are done again.
+        parent: the directory of the run that it has branched off, with these ticks in common; empty at a resume.
     """
 
     agents: int
@@ -42,36 +45,9 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
     seed: int
     oracle: str
     version: str
-
-
-class RunResumed(Event, frozen=True, kw_only=True, tag="run_resumed"):
-    """A run goes on where its files end.
-
-    Args:
-        from_tick: ticks in its journal.
-        recovered: ticks since its checkpoint, which are done again.
-    """
-
-    from_tick: int
-    recovered: int
-    ticks: int
-    oracle: str
-    version: str
-
-
-class RunForked(Event, frozen=True, kw_only=True, tag="run_forked"):
-    """A run begins that has branched off another.
-
-    Args:
-        parent: the other run's directory.
-        from_tick: ticks in common.
-    """
-
-    parent: str
-    from_tick: int
-    ticks: int
-    oracle: str
-    version: str
+    from_tick: int = 0
+    recovered: int = 0
+    parent: str = ""
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True, tag="phase_changed"):
@@ -182,8 +158,6 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
 
 EVENTS: tuple[type[Event], ...] = (
     RunStarted,
-    RunResumed,
-    RunForked,
     PhaseChanged,
     BreakerOpened,
     BreakerClosed,

@@ -92,7 +92,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
         cost_usd: the cost of the model; `wasted_usd`: that of calls whose answer was not used; both 0 without prices.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
-        models: empty if all people have one model.
         exchange: what shards have exchanged; None for a run without shards.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
@@ -134,10 +133,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: Annotated[
         Counts, OfTicks("prism_fallbacks_total{reason}", "Decisions that the oracle did not make, by the reason.")
     ]
-    repaired: Annotated[
-        int,
-        OfTicks("prism_repaired_decisions_total", "Decisions of a model that were read in spite of a loose wording."),
-    ]
     outage_s: Annotated[
         Mapping[str, float],
         Metric(
@@ -154,13 +149,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float
     wasted_usd: float
     budgets: Mapping[str, tuple[float, float]]
-    models: Annotated[
-        Counts,
-        Metric("prism_llm_answers_total{model}", "Answers of each model, from its server or a tape; only with llm.by."),
-    ]
-    interventions: Annotated[
-        Counts, OfTicks("prism_interventions_total{kind}", "Interventions carried out, by what they did.")
-    ]
     sharing: Annotated[
         Counts,
         Metric(

@@ -7,9 +7,7 @@ number of agents. The world adds its own measures: see `prism.domain`. `docs/ope
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import version
 from typing import Any, Literal, NamedTuple, get_type_hints
 
 from actors.core.snapshot import FAILURES, Exchange, OfTicks, RunSnapshot
@@ -184,13 +182,7 @@ def _of_shards(read: Callable[[Exchange], float | Mapping[str, float]]) -> Calla
 
 INSTRUMENTS: tuple[Instrument, ...] = (
     *_of_fields(),
-    Instrument(
-        "prism_build_info{version,python}",
-        "Always 1.",
-        lambda _: {(version("prism-sim"), platform.python_version()): 1},
-    ),
     Instrument("prism_run_info{run_id,scenario,backend,seed}", "Always 1.", _run),
-    Instrument("prism_run_active", "1 while the run is under way, else 0.", lambda now: now.active),
     Instrument(
         "prism_ticks_replayed_total",
         "Ticks that this process did again, because they were in the journal but in no checkpoint.",

@@ -103,7 +103,6 @@ class Metrics(Observer):
         self._clock = clock
         self._tasks: int | None = None
         self._published_at = self._measured_at = self._counted_at = float("-inf")
-        self._active = False
         self._run: RunView | None = None
         self._run_now: RunSnapshot | None = None
         self._measures: tuple[Measure, ...] = ()
@@ -130,13 +129,12 @@ class Metrics(Observer):
 
     async def run(self) -> None:
         """Beat and publish until cancelled."""
-        self._active = True
         self._count_tasks()
         self._publish()
         try:
             await self.lag.run(self._on_beat)
         finally:
-            self._active = self.is_under_way = False
+            self.is_under_way = False
             self._publish()
 
     def tick_ended(self, duration_s: float) -> None:
@@ -235,7 +233,6 @@ class Metrics(Observer):
         self.snapshot = Snapshot(
             config=self._config,
             run_id=self._run_id,
-            active=self._active,
             run=now,
             committed=self._committed,
             ticks_replayed=self._ticks_replayed,

@@ -72,7 +72,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         config: the settings of the run; `run_id`: the name of its directory.
-        active: whether the run is under way.
         run: the state now, for waiting and running work, and for the calls to a model.
         committed: the latest tick end that the journal has on disk; None while recorded ticks are done again. All
             counts of ticks and of events in them come from it, so no crash can take back a number that was shown.
@@ -85,7 +84,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     config: Config
     run_id: str
-    active: bool
     run: RunSnapshot
     committed: TickEnd | None
     ticks_replayed: int

@@ -28,7 +28,7 @@ from actors.core.errors import (
     first_error,
     ungrouped,
 )
-from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
+from actors.core.events import CAPPED, RunEnded, RunStarted, emit, heard_by, tell
 from actors.core.kinds import shapes_of
 from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
@@ -263,15 +263,13 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
 
 
-def _beginning(run: Run, oracle: str) -> Event:
-    ticks, release, length = run.recorded.ticks, run.manifest.packages[OWN_PACKAGE], run.config.simulation.length
-    forks, resumed = run.manifest.forks, run.manifest.resumed
+def _beginning(run: Run, oracle: str) -> RunStarted:
+    ticks, forks, resumed = run.recorded.ticks, run.manifest.forks, run.manifest.resumed
+    started = run_started(run.config, run.domain, oracle, run.manifest.packages[OWN_PACKAGE])
     if forks and resumed == (ticks,) and forks[-1].tick == ticks:
-        return RunForked(parent=forks[-1].parent, from_tick=ticks, ticks=length, oracle=oracle, version=release)
-    if resumed:
-        recovered = ticks - run.recorded.tick
-        return RunResumed(from_tick=ticks, recovered=recovered, ticks=length, oracle=oracle, version=release)
-    return run_started(run.config, run.domain, oracle, release)
+        return msgspec.structs.replace(started, from_tick=ticks, parent=forks[-1].parent)
+    recovered = ticks - run.recorded.tick if resumed else 0
+    return msgspec.structs.replace(started, from_tick=ticks, recovered=recovered)
 
 
 def run_started(config: Config, domain: Domain, oracle: str, release: str) -> RunStarted:

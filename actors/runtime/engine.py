@@ -11,7 +11,6 @@ clock does not wait: the first option is taken instead.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from itertools import chain
 from time import perf_counter
@@ -38,7 +37,7 @@ from prism.agents.waves import Kind, Updates
 from prism.bundles import Bundles
 from prism.columns import Column
 from prism.config import Config
-from prism.config.interventions import KINDS, InterventionConfig, planned
+from prism.config.interventions import InterventionConfig, planned
 from prism.domain import Stretch, World
 from prism.events import INTERVENTIONS, Happened
 from prism.rows import Heap, TickRows, columns_of
@@ -228,12 +227,6 @@ class EngineActor:
     def is_replaying(self) -> bool:
         """True if the next tick, or the one under way, is in the journal already."""
         return self._recorder.is_recorded(self.tick)
-
-    def interventions(self) -> dict[str, int]:
-        """Return `{kind: interventions of the ticks committed so far}`, for every kind."""
-        past = [of_tick for tick, of_tick in self._interventions.items() if tick < self.tick]
-        done = Counter(each.kind for _, each in chain.from_iterable(past))
-        return {kind: done[kind] for kind in KINDS}
 
     def stop(self) -> None:
         """Finish the tick, or those that are run together, and run no further one."""

@@ -254,7 +254,6 @@ class Simulation:
             outage_s=among(FAILURES, [oracle.outage] if oracle.outage else [], 0.0),
             retries=among(FAILURES, oracle.statistics.retries_written.items(), 0),
             fallbacks=among(FALLBACK_REASONS, engine.open_questions.fallbacks.items(), 0),
-            repaired=engine.open_questions.repaired,
             calls=among(CALL_OUTCOMES, ((each.outcome, each.calls) for each in written), 0),
             tokens=Tokens(
                 prompt=sum(each.prompt_tokens for each in written),
@@ -266,8 +265,6 @@ class Simulation:
             wasted_usd=cost_usd(wasted(written), self.config.llm.prices) or 0.0,
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
-            models=getattr(oracle.oracle, "answers_by_model", dict)(),
-            interventions=engine.interventions(),
             sharing={role.value: oracle.statistics.roles[role] for role in Role},
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             exchange=deepcopy(engine.exchange),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -63,8 +62,6 @@ class ModelOracle(Oracle[S]):
 
     def __init__(self, model: LanguageModel) -> None:
         self.counters = CallCounters()
-        self._answers = Counter[str]()
-        """`{model: its answers}`, empty for `llm.model`."""
         self._model = model
         self._tape = model if isinstance(model, TapedModel) else None
 
@@ -146,14 +143,12 @@ class ModelOracle(Oracle[S]):
             found = read(said.text)
             outcome = "ok"
         finally:
-            self._answers[request.model] += 1
             self.counters.count(outcome, said.latency_s, said.usage)
         return found
 
     async def _weighed(self, request: ChoiceRequest) -> Distribution | None:
         """Return the probabilities that the model gives, or None if it gives no sound ones. Both are counted."""
         found = await self._model.choose(request)
-        self._answers[request.model] += found is not None
         if found is not None:
             is_sound = isinstance(found, Distribution)
             self.counters.count("ok" if is_sound else "invalid_response", found.latency_s, found.usage)
@@ -279,12 +274,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002  # of the agent and the tick alone
         """Return the number of the option that the agent draws: of equal probabilities, the one that `answer` takes."""
         return pick(probabilities, uniform(self._seed, agent, tick, Draw.CHOICE))
-
-    def answers_by_model(self) -> dict[str, int]:
-        """Return `{model: its answers so far, from a server or a tape}` of people's models; empty if they have one."""
-        if self._config.by.attribute is None:
-            return {}
-        return {name: self._answers["" if name == self._config.model else name] for name in self._config.models}
 
     def _choice(self, prompt: ChoicePrompt) -> ChoiceRequest:
         instructions, situation = prompt.without_options()

@@ -82,9 +82,9 @@ def test_a_resume_appends_to_the_log_and_sets_it_aside_at_its_limit(old: str, pr
     before = log.read_text()
     assert prism("resume", old, "--ticks", "73", "--quiet").code == 0
     assert log.read_text().startswith(before)
-    assert "run_resumed" in log.read_text()[len(before) :]
+    assert '"from_tick": ' in log.read_text()[len(before) :]
     log.write_text('{"event": "long"}\n' * 1_000)
     assert prism("resume", old, "--ticks", "74", "--quiet", "--set", "run.log_max_mb=0.01").code == 0
     assert Path(old, "log.jsonl.1").read_text() == '{"event": "long"}\n' * 1_000
-    assert "run_resumed" in log.read_text()
+    assert "run_started" in log.read_text()
     assert prism("verify", old, "--quick").code == 0

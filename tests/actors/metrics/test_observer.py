@@ -28,8 +28,6 @@ from deploy.scrape import Scrape
 from prism.config import Config, LLMConfig, SimulationConfig
 from prism.domain import Measure
 from prism.errors import OracleError
-from prism.llm import OracleStatistics
-from prism.llm.spending import CallCounters
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series
@@ -48,8 +46,6 @@ DOCUMENTED: dict[str, str] = dict(
     )
 )
 """`{metric: its labels}`, as the table of docs/operations.md has them."""
-OF_MODELS = {"prism_llm_answers_total": "model"}
-"""The metrics of a run in which people have different models."""
 OF_CHANGES = {"prism_tie_changes_total": "kind", "prism_attribute_changes_total": ""}
 """The metrics of a run whose chart changes people."""
 OF_SHARDS = {
@@ -65,7 +61,7 @@ MEASURES = {
     for measure in build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain.world.measures()
 }
 """The measures of an economy."""
-OTHERS = OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | MEASURES
+OTHERS = OF_CHANGES | OF_CAPS | OF_SHARDS | MEASURES
 EXPECTED = {name: labels for name, labels in DOCUMENTED.items() if name not in OTHERS}
 """The metrics of a run of people with the embedded oracle."""
 
@@ -82,19 +78,6 @@ def families(scrape: Scrape) -> dict[str, set[str]]:
 def test_a_run_shows_exactly_these_metrics_with_these_labels() -> None:
     expected = {name: {label for label in labels.split(",") if label} for name, labels in EXPECTED.items()}
     assert families(Watched().scrape()) == expected
-
-
-def test_models_of_different_people_have_a_series_each() -> None:
-    class Several(ScriptedOracle):
-        def statistics(self) -> OracleStatistics:
-            return CallCounters().statistics()
-
-        def answers_by_model(self) -> dict[str, int]:
-            return {"llama3.2": 3, "mistral": 0}
-
-    shown = Watched(oracle=Several()).scrape()
-    assert families(shown).keys() == EXPECTED.keys() | OF_MODELS.keys()
-    assert [shown.value("prism_llm_answers_total", model=model) for model in ("llama3.2", "mistral")] == [3, 0]
 
 
 def test_the_metrics_of_other_runs_are_documented_too() -> None:
