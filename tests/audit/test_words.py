@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from prism.audit import Estimate, Exchange, findings_or_none, paragraph_of
 from prism.wording import without_place
-from tests.audit.audits import audit, shift, with_each_verdict
+from tests.audit.audits import audit, with_each_verdict
 
 
 def test_a_sample_that_can_tell_nothing_is_no_good_news() -> None:
@@ -64,9 +64,3 @@ def test_a_model_is_named_without_its_server_and_directories() -> None:
         "C:\\models\\a.gguf, org/b:2b by openai from tape runs/x/tape.sqlite, json": "a.gguf, org/b:2b by openai, json",
     }.items():
         assert without_place(described) == told
-
-
-def test_the_paragraph_counts_what_had_no_answer() -> None:
-    lossy = replace(shift("holds"), missing={"timeout": 3, "refused": 1})
-    told = paragraph_of(replace(audit(), shifts=(lossy, shift("holds"))))
-    assert "Some had no answer and are left out: 4 with another way that holds." in told

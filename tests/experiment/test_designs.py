@@ -110,16 +110,8 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
             "design.levels: expected an even number of levels, got 5",
         ),
         (
-            "kind: sobol, samples: 4, factors: {feed.attention: {low: 1, high: 1}}",
-            "design.factors.feed.attention: expected a low below the high, got 1 and 1",
-        ),
-        (
             "kind: sobol, samples: 4, factors: {feed.attention: {low: 0, high: 1, scale: log}}",
             "design.factors.feed.attention: a range on a log scale needs a low above 0, got 0",
-        ),
-        (
-            "kind: sobol, samples: 4, factors: {feed.attention: {low: 0, high: .inf}}",
-            "design.factors.feed.attention.high: expected int or float, got .inf",
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.size: {low: 1.5, high: 3, whole: true}}",

@@ -14,7 +14,7 @@ import pytest
 
 from actors.runs.summary import Summary
 from prism.config import Config
-from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Message, OpenAICompatClient
+from prism.llm import ChoiceRequest, Distribution, LLMConfig, OpenAICompatClient
 from prism.statechart import STATE_DESCRIPTIONS
 from tests.command import prism_alone
 from tests.plain import plain
@@ -94,24 +94,6 @@ async def test_every_option_has_a_probability_in_every_question(llama: str) -> N
     await model.aclose()
 
 
-async def test_the_model_can_be_talked_into_a_letter(llama: str) -> None:
-    """The probabilities are the model's own: they follow what it has read."""
-    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", temperature=1.0, **PATIENT), {})
-    await model.check()
-    shares = []
-    for wanted in ("apple", "plum"):
-        request = ChoiceRequest(
-            state=f"The right option is {wanted}.",
-            instructions="Choose the option that the user names.",
-            options={"apple": None, "plum": None},
-        )
-        found = await model.choose(request)
-        assert isinstance(found, Distribution)
-        shares.append(found.probabilities["apple"])
-    await model.aclose()
-    assert shares[0] > shares[1]
-
-
 @pytest.mark.parametrize("way", WAYS)
 async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(
     way: str, llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -180,15 +162,3 @@ async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(
     show(capsys, "nations", recorded)
     assert recorded.decisions_by_method.keys() == {"json"}
     assert recorded.ticks == 1
-
-
-async def test_a_json_answer_is_kept_to_the_options(llama: str) -> None:
-    model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", **PATIENT), {})
-    await model.check()
-    schema = {"type": "object", "properties": {"n": {"type": "string", "enum": ["x", "y"]}}, "required": ["n"]}
-    for seed in range(5):
-        said = await model.complete(
-            ChatRequest(messages=(Message(role="user", content="x or y?"),), schema=schema, seed=seed)
-        )
-        assert msgspec.json.decode(said.text)["n"] in ("x", "y")
-    await model.aclose()

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -67,13 +66,9 @@ def in_namespace(directory: Path, module: str = "tests.actors.studies.experiment
     return found
 
 
-def node(*options: str, inside: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    """Start a node, and wait until it is there. Ray gives up one that begins slowly, as on a busy machine.
-
-    Args:
-        inside: the command that runs it elsewhere, such as in another network.
-    """
-    command = [*inside, str(Path(sys.executable).with_name("ray")), "start", *options, *STORE]
+def node(*options: str) -> subprocess.Popen[bytes]:
+    """Start a node, and wait until it is there. Ray gives up one that begins slowly, as on a busy machine."""
+    command = [str(Path(sys.executable).with_name("ray")), "start", *options, *STORE]
     said = Path("node.txt")
     for _ in range(STARTS_MAX):
         with said.open("wb") as file:
@@ -130,27 +125,22 @@ def raylets_of(started: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
-def started_nodes(
-    directory: str, address: str = HEAD, second_host: str = "127.0.0.1", inside: Sequence[str] = ()
-) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+def started_nodes(directory: str) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
     """Start a head and a second node, each with one processor, and wait until both are there.
 
     The head serves Ray's client where its package is installed: without it, Ray refuses to begin with that port.
-
-    Args:
-        inside: the command that runs the second one in its own network.
     """
     import ray
 
-    host, port = address.split(":")
+    host, port = HEAD.split(":")
     own = ("--num-cpus", "1", "--node-ip-address")
     begun = ("--head", "--port", port, "--include-dashboard", "false", "--temp-dir", f"{directory}/r")
     for_clients = ("--ray-client-server-port", str(CLIENT_PORT)) if find_spec("grpc") is not None else ()
     head = node(*begun, *for_clients, *own, host)
-    second = node("--address", address, *own, second_host, inside=inside)
+    second = node("--address", HEAD, *own, host)
     for _ in range(10):
         with suppress(ConnectionError, RuntimeError):
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(HEAD, log_to_driver=False, logging_level=logging.ERROR)
             break
         time.sleep(1)
     wait_until(lambda: sum(each["Alive"] for each in ray.nodes()) == 2)

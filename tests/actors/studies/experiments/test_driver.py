@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.core.errors import RunDirectoryError
 from actors.results.result import read_result
 from actors.store.lock import locked
 from actors.studies.experiments import processes
@@ -15,7 +14,6 @@ from actors.studies.experiments.cells import Done, Task, cell_path, count_done, 
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.experiments.processes import Where, opened, room
-from actors.studies.experiments.run_measures import measured
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 
@@ -142,11 +140,6 @@ def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path:
             left.unlink()
     assert work(task).problem == ""
     assert read_result(path).summary.digest == digest
-
-
-def test_a_measure_that_is_nan_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="is no number but float: nan"):
-        measured(tmp_path, {"m": "own:m"}, {"m": lambda _: float("nan")})
 
 
 @catalogue(
