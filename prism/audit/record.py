@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TypeVar
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from prism.audit.claims import Claim
@@ -52,12 +51,12 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 def judged(found: Audit) -> Audit:
     """Return an audit with its findings, by the p values of all its tests together. Source: Holm (1979)."""
+    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415  # an extra, and slow to import
+
     parts: list[Shift | Position | Known | Variety | None] = [*found.shifts, *found.positions]
     parts += [found.known, found.variety]
-    tested = np.array([each.p for each in parts if each is not None and each.p is not None])
-    order = np.argsort(tested)
-    raised = np.minimum(1.0, np.maximum.accumulate(tested[order] * np.arange(len(tested), 0, -1)))
-    corrected = iter(raised[np.argsort(order)].tolist())
+    tested = [each.p for each in parts if each is not None and each.p is not None]
+    corrected = iter(multipletests(tested, method="holm")[1].tolist() if tested else [])
 
     def anew(part: Part) -> Part:
         return part if part.p is None else part.judged(next(corrected), found.least)

@@ -319,8 +319,6 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     questions: int
     turned: Estimate  # as of a `Shift`
-    # points of probability towards the options that recorded answers to such sights have more often
-    follows: Estimate
     p: float  # the p value of: answers do not follow what is seen
     moves: bool | None  # False: the prompt fixes the answer. None: too little was asked, or the outcome is unclear
 
@@ -355,8 +353,7 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
         moves = True
     elif high is not None and apart.sum() >= SEEN and high < apart.mean() / 2.0:
         moves = False
-    follows = over_people(along[0], asked.people, 100.0)
-    return Exchange(questions=len(asked.people), turned=turned, follows=follows, p=p, moves=moves)
+    return Exchange(questions=len(asked.people), turned=turned, p=p, moves=moves)
 
 
 def followed(people: Ints, taken: Floats, seen: Floats, seed: int = 0) -> float:

@@ -27,7 +27,7 @@ def test_a_sample_that_can_tell_nothing_is_no_good_news() -> None:
 )
 def test_answers_turn_little_only_if_the_interval_says_so(high: float, said: str) -> None:
     turned = Estimate(value=1.0, low=-10.9, high=high)
-    exchange = Exchange(questions=31, turned=turned, follows=turned, p=0.6, moves=False)
+    exchange = Exchange(questions=31, turned=turned, p=0.6, moves=False)
     (found,) = findings_or_none(audit("holds", exchange=exchange))
     assert said in found
 
