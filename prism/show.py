@@ -101,15 +101,6 @@ class Show:
         """Return the names of rounds, whose last ticks are given; none where rounds have numbers alone."""
         return ()
 
-    @property
-    def history_file(self) -> str | None:
-        """The input file with real levels of the numbers, which the page draws beside the run's; None without one."""
-        return None
-
-    def history(self, data: bytes, name: str) -> Mapping[str, Mapping[str, float]]:
-        """Return `{column: {name of a round: real level}}` of the content of `history_file`, and its name."""
-        return {}
-
     def name(self, agent: int) -> str:
         """Return the name of an agent; empty if it has none."""
         return ""

@@ -115,7 +115,7 @@ def read_runs(
 
 def read_real_of(run: RunRecord, files: Sequence[str] = ()) -> Real:
     """Return the real figures of files; for an economy without one, those of the file that it starts from."""
-    real, path = read_real(files, run.config), run.show.history_file
+    real, path = read_real(files, run.config), run.config.economy.initial.path
     if "quarters" in run.show.pictures and not real.quarters and path is not None:
         with suppress(InputError):  # the run has its quarters without it
             return read_real([path], run.config)

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from actors.factory.input_files import read_input
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import clock, courses, marks, notes
 from actors.pages.words import count, listed, plural, share, spread
@@ -23,7 +22,6 @@ from actors.store.rounds import growth_in_rounds, numbers_of
 from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
-from prism.errors import PrismError
 from prism.palette import state_styles
 from prism.quarter import Quarter
 from prism.show import Show
@@ -169,12 +167,12 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
 def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, told: str) -> Chart:
     """Return a chart with a panel over the rounds for each of the first columns; for totals, the growth in a round."""
     run = groups[0].first
-    panels, real = {}, _real_levels(run)
+    panels = {}
     for name in names[:PANELS_MAX]:
         number = run.show.named(name)
         words = f"{number}{' in a round' if number.is_total else ''}"
-        own, dots = courses(groups, partial(_values, name=name, is_total=number.is_total)), real.get(name, ([], []))
-        panels[words] = Panel(own, dots=dots, least=0, target=number.target)
+        own = courses(groups, partial(_values, name=name, is_total=number.is_total))
+        panels[words] = Panel(own, least=0, target=number.target)
     left = len(names) - PANELS_MAX
     left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
     time: Any = {"marks": marks(groups, _round_of), "clock": clock(groups, _round_of)}
@@ -182,32 +180,13 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
     ]
-    beside = f"{_aim(panels)}{' Dots: the real levels.' if any(each.dots[0] for each in panels.values()) else ''}"
-    drawn = over_time(panels, title, f"{told}{notes(groups)}{beside}{left_out}", x="round", height=38, **time)
+    drawn = over_time(panels, title, f"{told}{notes(groups)}{_aim(panels)}{left_out}", x="round", height=38, **time)
     return chart_of(drawn, Table(("round", *(str(run.show.named(name)) for name in names)), cells))
 
 
 def _aim(panels: Mapping[str, Panel]) -> str:
     """Return the sentence that explains the lines of targets; empty without any."""
     return " Dashed: the target." if any(each.target is not None for each in panels.values()) else ""
-
-
-def _real_levels(run: RunRecord) -> dict[str, tuple[list[float], list[float]]]:
-    """Return `{column: the rounds and the real levels there}` of the file of history that a domain names."""
-    rounds, path = run.rounds.get("round", []), run.show.history_file
-    names = run.show.round_names([int(tick) - 1 for tick in run.rounds.get("tick", [])])
-    if path is None or not names:
-        return {}
-    try:
-        source = read_input(path)
-        levels = run.show.history(source.data, source.name)
-    except PrismError:  # the run has its rounds without it
-        return {}
-    found = {}
-    for column, each in levels.items():
-        kept = [(at, each[name]) for at, name in zip(rounds, names, strict=False) if name in each]
-        found[column] = [at for at, _ in kept], [value for _, value in kept]
-    return found
 
 
 def _round_of(run: RunRecord, tick: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Container, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -18,7 +18,6 @@ from importlib.resources import files
 from itertools import count
 from pathlib import Path
 from threading import Lock, Thread
-from time import monotonic
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -33,8 +32,6 @@ from starlette.routing import Route
 from actors.core.errors import ActorError, RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import processors
-from actors.display.words import duration
-from actors.display.work import PREPARING
 from actors.factory.domains import own_code, show_of
 from actors.factory.input_files import kept_inputs, place_of
 from actors.factory.own_code import refuse_unknown
@@ -57,8 +54,6 @@ FANS: Final = (1, 5, 20, 100)
 """The numbers of seeds that a page can ask for; at each of them the interval is told."""
 SEEDS: Final = 20
 BODY_MAX: Final = 1_000_000
-LOOK_S: Final = 1.0
-"""Seconds between two lines that say that kernels are being compiled."""
 PINS_MAX, AT_ONCE_MAX = 4, 8
 """The most pins of a page, and the most moves of all pages that are under way."""
 SHOWN_MAX = 16
@@ -71,9 +66,8 @@ A = TypeVar("A", bound=msgspec.Struct)
 
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that a move is compared with: its settings, its digest, and what is known of each seed."""
+    """The run that a move is compared with: its digest, and what is known of each seed."""
 
-    changes: dict[str, Any]
     digest: str
     seeds: dict[str, Measures]
 
@@ -137,7 +131,7 @@ class PlaySite(Site):
         """The run that was kept last."""
         self._numbers, self._pools, self._ending = count(1), set[Pool](), Lock()
         self._shown, self._is_closed = deque[Path](), False
-        self.compiles, self._since = are_wanted(WORTH_COMPILING) and not is_kept(), monotonic()
+        self.compiles = are_wanted(WORTH_COMPILING) and not is_kept()
         """True if the kernels have to be compiled before the first run."""
         self.opening: Future[Played | str] = Future()
         """The run before any change: it is there when the first page asks."""
@@ -188,67 +182,58 @@ class PlaySite(Site):
     def move(self, asked: Move) -> Response:
         """Return the answer to a move, which begins when it is sent."""
         config = self.controls.configured(asked.changes)
-        before = None if asked.before is None else self.controls.configured(asked.before.changes)
         if len(self._pools) >= AT_ONCE_MAX:
             raise ProblemError(429, f"{AT_ONCE_MAX} pages are at work already: close one of them")
-        return StreamingResponse(self._answer(asked, config, before), media_type="application/x-ndjson")
+        return StreamingResponse(self._answer(asked, config), media_type="application/x-ndjson")
 
-    async def _answer(self, asked: Move, config: Config, before: Config | None) -> AsyncIterator[bytes]:
+    async def _answer(self, asked: Move, config: Config) -> AsyncIterator[bytes]:
         """Yield the lines of the answer to a move. If the reader stops, the processes of the move end."""
-        loop, results = asyncio.get_running_loop(), asyncio.Queue[tuple[str, Played | str]]()
+        loop, results = asyncio.get_running_loop(), asyncio.Queue[Played | str]()
         with CancelScope(shield=True):
             pool = await to_thread.run_sync(self._pool, processors())
         number = next(self._numbers)
         run, others = self._runs / f"run-{number}", self._place / f"fan-{number}"
 
-        def tell(kind: str, future: Future[Played | str]) -> None:
+        def tell(future: Future[Played | str]) -> None:
             with suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(results.put_nowait, (kind, _result(future)))
+                loop.call_soon_threadsafe(results.put_nowait, _result(future))
 
-        def begin(wanted: Sequence[tuple[str, Config, Path]]) -> None:
-            for kind, one, path in wanted:
-                is_shown = kind == "answer" and asked.shows
-                _submit(pool, one, path, is_shown=is_shown).add_done_callback(partial(tell, kind))
+        def begin(wanted: Sequence[tuple[Config, Path]], *, is_shown: bool) -> None:
+            for one, path in wanted:
+                _submit(pool, one, path, is_shown=is_shown).add_done_callback(tell)
 
         answered = config == self.controls.base
         if answered:
             run = self._runs / OPENING
-            self.opening.add_done_callback(partial(tell, "answer"))
+            self.opening.add_done_callback(tell)
         else:
-            Thread(target=begin, args=([("answer", config, run)],)).start()
-        now, then, left = dict[str, Measures](), {} if asked.before is None else asked.before.seeds, 1
+            Thread(target=partial(begin, [(config, run)], is_shown=asked.shows)).start()
+        before, now = asked.before or Before(digest="", seeds={}), dict[str, Measures]()
         try:
-            while left:
-                try:
-                    kind, found = await asyncio.wait_for(results.get(), LOOK_S)
-                except TimeoutError:
-                    if self.compiles and not self.opening.done():
-                        yield _line("step", words=[f"{PREPARING}, {duration(monotonic() - self._since)}"])
-                    continue
-                left -= 1
+            first = found = await results.get()
+            if isinstance(first, str):
+                yield _line("failed", problem=first)
+                return
+            answered, now[first.seed] = True, first.values
+            if asked.shows and run.name != OPENING:
+                self._shown.append(run)
+            words = changed_in_words(before.seeds.get(first.seed), first, is_same=first.digest == before.digest)
+            yield _line("answer", played=first, run=run.name, words=words)
+            seeds = [(config.simulation.seed + place) % 2**63 for place in range(1, asked.seeds)]
+            fan = [replace(config, simulation=replace(config.simulation, seed=seed)) for seed in seeds]
+            wanted = [(one, others / str(one.simulation.seed)) for one in fan]
+            Thread(target=partial(begin, wanted, is_shown=False)).start()
+            for place in range(1, len(fan) + 1):
+                found = await results.get()
                 if isinstance(found, str):
                     yield _line("failed", problem=found)
-                    if kind == "answer" or found == KILLED:
+                    if found == KILLED:
                         return
-                elif kind == "answer":
-                    answered = True
-                    if asked.shows and run.name != OPENING:
-                        self._shown.append(run)
-                    digest, first = "" if asked.before is None else asked.before.digest, found
-                    words = changed_in_words(then.get(found.seed), found, is_same=found.digest == digest)
-                    yield _line("answer", played=found, run=run.name, words=words)
-                    wanted = [
-                        (name, one, others / f"{name}-{one.simulation.seed}")
-                        for name, one in _fan(config, asked.seeds, before, then)
-                    ]
-                    left = len(wanted)
-                    Thread(target=begin, args=(wanted,)).start()
-                else:
-                    yield _line(kind, played=replace(found, words=(), remarks=()))
-                if isinstance(found, Played):
-                    (then if kind == "before" else now)[found.seed] = found.values
-                    if len(now) > 1 and (not left or (kind == "seed" and len(now) in FANS)):
-                        yield _line("fan", words=fan_in_words(now, then, first))
+                    continue
+                now[found.seed] = found.values
+                yield _line("seed", played=replace(found, words=(), remarks=()))
+                if place == len(fan) or len(now) in FANS:
+                    yield _line("fan", words=fan_in_words(now, before.seeds, first))
         finally:
             gone = [others] if answered else [others, run]
             while len(self._shown) > SHOWN_MAX:
@@ -313,15 +298,6 @@ class PlaySite(Site):
             self._pools.discard(pool)
         for path in paths:
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _fan(config: Config, seeds: int, before: Config | None, known: Container[str]) -> Iterator[tuple[str, Config]]:
-    """Yield the runs of other seeds, and the seeds that the run before lacks because a move ended its fan."""
-    for place in range(1, seeds):
-        seed = (config.simulation.seed + place) % 2**63
-        yield "seed", replace(config, simulation=replace(config.simulation, seed=seed))
-        if before is not None and str(seed) not in known:
-            yield "before", replace(before, simulation=replace(before.simulation, seed=seed))
 
 
 def _inputs(config: Config) -> dict[str, Path]:

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-import msgspec
-
 from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, plural, text_of
 from actors.store.followed import Followed
 from actors.store.messages import messages_where
-from actors.store.oracle_log import answers_in
 from actors.studies.causes.record import kept_causes
 from actors.studies.causes.words import added_words
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
-from prism.llm.question_id import question_id
 from prism.show import Show
 from prism.social.posts.post import author_of
 from prism.social.ties.changes import tie_changes
@@ -48,15 +44,6 @@ _DID: Final = {
 }
 
 
-class Put(msgspec.Struct, kw_only=True):
-    """A question that was put to the oracle, and what became of it."""
-
-    id: str
-    question: Question[Any]
-    answer: Any = None  # of a log; None if none has it
-    decided: Update[Any] | None = None  # the first decided update on its trigger; None before
-
-
 class AgentPanel:
     """The facts that are shown about an agent at a tick. Each list has the latest entry last."""
 
@@ -68,22 +55,18 @@ class AgentPanel:
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
         self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
         """The first tick that was searched; earlier messages are left out."""
-        messages, self.questions = [*journal.of_agent(agent, self.since, tick)], list[Put]()
+        messages = [*journal.of_agent(agent, self.since, tick)]
+        self.questions = list[tuple[Question[Any], Update[Any] | None]]()
+        """Each question with the first decided update on its trigger; None before."""
         for each in messages:
             if isinstance(each, Question):
-                number = question_id(journal.header.seed, each.tick, agent, msgspec.msgpack.encode(each))
-                self.questions.append(Put(id=number, question=each))
+                self.questions.append((each, None))
             elif isinstance(each, Update) and each.source in _BY and each.source != "rule":
-                same = (put for put in self.questions if put.decided is None and put.question.trigger == each.trigger)
-                if (put := next(same, None)) is not None:
-                    put.decided = each
-        # Give the latest questions their answers from the oracle's log.
-        latest = self.questions[-QUESTIONS_MAX:]
-        asked = {put.question.tick for put in latest}
-        logged = answers_in(self._run.path) if asked else ()
-        answers = {(each.asked, each.trigger): each for each in logged if each.agent == self.agent}
-        for put in latest:
-            put.answer = answers.get((put.question.tick, put.question.trigger))
+                places = (
+                    at for at, (put, done) in enumerate(self.questions) if (put.trigger, done) == (each.trigger, None)
+                )
+                if (place := next(places, None)) is not None:
+                    self.questions[place] = self.questions[place][0], each
         self.moves = [each for each in messages if isinstance(each, Update)]
         self.feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
         """The latest that was recorded; None without one."""
@@ -176,49 +159,24 @@ class AgentPanel:
         table = tag("table", tag("thead", tag("tr", *heads, tag("td"))), tag("tbody", *rows))
         return tag("div", table, class_="scroller", tabindex=0, role="region", aria_label="What the agent did")
 
-    def _question(self, put: Put) -> Node:
-        """Return a question: what was seen, what could be done, and what came back."""
-        asked, decided, answer = put.question, put.decided, put.answer
+    def _question(self, of: tuple[Question[Any], Update[Any] | None]) -> Node:
+        """Return a question: what was seen, what could be done, and what was."""
+        (asked, decided), became = of, "not answered up to this tick"
         taken = "" if decided is None else decided.to_state
-        became = "not answered up to this tick"
         if decided is not None:
-            became = f"{taken.replace('_', ' ')}, by {_BY.get(decided.source, decided.source)}"
-        options = [
-            tag(
-                "li",
-                self._run.chip(name),
-                " ✓ taken" if name == taken else "",
-                class_="taken" if name == taken else None,
-            )
-            for name in asked.options
-        ]
-        told: list[tuple[str, str]] = []
-        if answer is not None:
-            told = [("latency", f"{answer.latency_s:.3f} s"), ("found by", answer.method or answer.source)]
-            told += [("a fallback, because of", answer.reason.replace("_", " "))] if answer.reason else []
-            for each in answer.spent:
-                tokens = f"{plural(each.prompt_tokens, 'token')} read, {count(each.completion_tokens)} written"
-                told.append((f"calls: {each.outcome}", f"{plural(each.calls, 'call')}, {tokens}"))
-        said = (
-            [tag("h3", "What the model said besides"), tag("pre", answer.content)] if answer and answer.content else []
-        )
+            by = _BY.get(decided.source, decided.source)
+            became = f"{taken.replace('_', ' ')}, by {by}, in effect from tick {decided.tick:,} on"
+        options = [tag("li", self._run.chip(name), " ✓ taken" if name == taken else "") for name in asked.options]
         seen = {} if asked.context is None else self._show.seen(asked.context)
-        saw = [
-            tag("h3", "What it saw"),
-            facts((name.replace("_", " "), text_of(value)) for name, value in seen.items()),
-        ]
-        since = "" if decided is None else f", in effect from tick {decided.tick:,} on"
+        saw = ((name.replace("_", " "), text_of(value)) for name, value in seen.items())
         return tag(
             "details",
             tag("summary", f"tick {asked.tick:,}, on {asked.trigger.replace('_', ' ')}: {became}"),
             tag("ul", *options, class_="options", aria_label="Options"),
-            facts(told) if told else None,
-            *said,
-            *(saw if seen else ()),
+            tag("div", tag("h3", "What it saw"), facts(saw)) if seen else None,
             tag("p", _why(asked.tick, "Why? Work out again what led to this, and what the model read", "button")),
-            tag("p", "question ", tag("code", put.id), since, class_="quiet"),
             class_="question",
-            data_part=put.id,
+            data_part=f"{asked.tick} {asked.trigger}",
         )
 
     def _post(self, one: PostEvent) -> Node:

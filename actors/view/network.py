@@ -185,16 +185,11 @@ class NetworkDrawing:
             population.graph.follower_counts()[people].astype(np.float32),
             np.stack([tails[shown], heads[shown]], axis=1),
         )
-        ties_drawn, told = int(ties[shown].sum()), counted(all_ties, "tie")
-        told = f"{ties_drawn:,} of {told}" if ties_drawn < all_ties else f"all {told}"
-        who = f"All {counted(population.size, 'person', 'people')}"
-        if len(people) < population.size:
-            who = f"Drawn: {len(people):,} of {population.size:,} people, one in {population.size / len(people):.3g}"
-        if len(tails) > PULLS_MAX:
-            told += f"; each is near those to whom a sample of {len(tails[pulls]):,} lines leads"
         words = (
-            f"{who}, and {told}; two people who follow each other share a line. Larger points have more followers. "
-            "Press a person, or give a number beside, to look closer."
+            f"{len(people):,} of {counted(population.size, 'person', 'people')}, and {int(ties[shown].sum()):,} of "
+            f"{counted(all_ties, 'tie')}; two people who follow each other share a line. Each is near those to whom "
+            f"a sample of {counted(len(tails[pulls]), 'line')} leads; larger points have more followers. Press a "
+            "person, or give a number beside, to look closer."
         )
         self.now = NetworkNow(share=1.0, step="", words=words)
 

@@ -11,8 +11,6 @@ import msgspec
 from prism.agents.turn import Question, Update
 from prism.answers import INDICATORS, RATES, named
 from prism.economy.components import clock_of
-from prism.economy.moments import real_columns
-from prism.economy.series_file import parse_series
 from prism.models import LLMReasoningChain
 from prism.quarter import Quarter
 from prism.show import Message, Number, Show
@@ -213,21 +211,6 @@ class EconomyShow(Show):
             return [str(Quarter(date.year, (date.month + 2) // 3)) for date in dates]
         except OverflowError:  # later than the last year that a date can have
             return []
-
-    @property
-    def history_file(self) -> str | None:
-        """The file of figures that the economy starts from."""
-        return self.config.economy.initial.path
-
-    def history(self, data: bytes, name: str) -> dict[str, dict[str, float]]:
-        """Return the indicators of real quarters."""
-        figures = parse_series(data, name).quarters
-        quarters = [str(each.quarter) for each in figures]
-        columns = real_columns(figures)
-        return {
-            key: dict(zip(quarters[len(quarters) - len(column) :], column, strict=True))
-            for key, column in columns.items()
-        }
 
     def name(self, agent: int) -> str:
         return self.config.economy.nations[agent]

@@ -85,7 +85,7 @@ function keepAddress(isNew = false) {
 async function move() {
   under?.abort();
   const mine = (under = new AbortController()), shown = { changes, fan: [], seeds: {} };
-  const than = compared && { changes: compared.changes, digest: compared.played.digest, seeds: compared.seeds };
+  const than = compared && { digest: compared.played.digest, seeds: compared.seeds };
   isWanted = false;
   document.body.dataset.busy = "";
   try {
@@ -128,13 +128,12 @@ function change(path, value, isMoving = false) {
 }
 
 function take(event, shown) {
-  if (event.kind === "step") put(at("status"), event.words);
   if (event.kind === "failed") {
     trouble(new Error(event.problem));
     put(at("status"));
   }
   if (event.kind === "seed") shown.fan.push(event.played);
-  if (event.played) (event.kind === "before" ? compared : shown).seeds[event.played.seed] = Object.fromEntries(event.played.measures.map(([place, , , value]) => [place, value]));
+  if (event.played) shown.seeds[event.played.seed] = Object.fromEntries(event.played.measures.map(([place, , , value]) => [place, value]));
   if (event.kind === "fan") tell(event, "seeded");
   if (event.kind === "answer") {
     [now, before] = [Object.assign(shown, event), compared];

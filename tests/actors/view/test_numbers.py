@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from actors.pages.html import rendered, tag
-from actors.pages.time_charts import world_chart
-from actors.results.run_record import RunRecord, groups_of
 from actors.store import followed, record
 from actors.store.followed import COUNTED, Followed
 from actors.store.rounds import read_rounds
@@ -24,7 +22,6 @@ from prism.social.show import SocialShow
 from tests.actors.store.independent_reader import MADE, read_posts, read_run
 from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
-from tests.recorded import DELIBERATION_TICKS
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +124,7 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
     names = ("tick", "trigger", "from_state", "to_state", "source")
     assert moves == [tuple(row[name] for name in names) for row in moved]
     assert len(panel.questions) == len(put_to) > 0
-    for put, row in zip(panel.questions, put_to, strict=True):
-        asked_of = put.question
+    for (asked_of, _), row in zip(panel.questions, put_to, strict=True):
         assert (asked_of.tick, asked_of.trigger, [*asked_of.options]) == (
             row["tick"],
             row["trigger"],
@@ -142,17 +138,6 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
     assert f"What it did ({len(moves)})" in shown
     assert f"What it asked ({len(put_to)})" in shown
     assert shown.startswith(f"<p><strong>person {agent}</strong> is ")
-
-
-def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
-    asked = Asked(live, live.name)
-    *_, decided = read_run(live)
-    _, tick, agent, trigger, state, source, _, _, latency_s = decided[0][:9]
-    panel = AgentPanel(*read(asked, live.name), agent, tick + DELIBERATION_TICKS)
-    put = next(put for put in panel.questions if (put.question.tick, put.question.trigger) == (tick, trigger))
-    assert (put.answer.state, put.answer.source, put.answer.latency_s) == (state, source, latency_s)
-    assert put.decided is not None
-    assert put.decided.tick == tick + DELIBERATION_TICKS
 
 
 def test_people_are_called_by_the_names_of_their_file_and_nations_by_theirs(
@@ -217,16 +202,6 @@ def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> No
 def test_an_economy_has_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
     drawn = Asked(economy, economy.name).part(f"runs/{economy.name}/sections")
     assert "Dots: us-macro-quarterly.csv, the same quarters of history. Dashed: the target." in drawn
-
-
-def test_numbers_of_a_domain_have_its_targets_and_its_real_levels(economy: Path) -> None:
-    groups, _ = groups_of([RunRecord(economy, "economy")])
-    chart = world_chart(groups)
-    assert chart is not None
-    assert "Dashed: the target. Dots: the real levels." in rendered(chart.reading)
-    kinds = [(row["panel"], row["kind"]) for row in json.loads(next(iter(chart.drawn.to_dict()["datasets"].values())))]
-    assert kinds.count(("interest rate, % a year", "dot")) == 4
-    assert [panel for panel, kind in kinds if kind == "target"] == ["inflation, % over the year"]
 
 
 def test_a_list_has_the_figures_of_the_journal(asked: Asked, embedded: Path) -> None:
