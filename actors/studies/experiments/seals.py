@@ -200,11 +200,10 @@ def scores_of_runs(
     # The values of each outcome by seed; for a contrast, the differences for seeds that both sides have.
     found: Figures = {}
     for each in sealed.predictions.predictions:
-        for names in (each.names, (sealed.predictions.reference,)):
-            kept = [seed for seed in seeds if all(each.measure in values.get((name, seed), {}) for name in names)]
-            sides = [[values[name, seed][each.measure] for seed in kept] for name in names]
-            columns = sides[0] if len(sides) == 1 else [one - other for one, other in zip(*sides, strict=True)]
-            found[each.measure, names] = columns
+        kept = [seed for seed in seeds if all(each.measure in values.get((name, seed), {}) for name in each.names)]
+        sides = [[values[name, seed][each.measure] for seed in kept] for name in each.names]
+        columns = sides[0] if len(sides) == 1 else [one - other for one, other in zip(*sides, strict=True)]
+        found[each.measure, each.names] = columns
     return _scores(sealed, found, order, out, [*late, *notes])
 
 
@@ -226,8 +225,7 @@ def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequ
         seal=sealed.seal,
         by=predictions.by,
         at=sealed.at,
-        text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. "
-        + scores_in_words(scores, predictions.reference),
+        text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. " + scores_in_words(scores),
         notes=[*notes, *_notes_on_others(out, sealed), *lacking],
         scores=scores,
     )
@@ -261,15 +259,14 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
 
 
 SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "CRPS")
-SCORES_SAID = "A lower CRPS is better; that of the naive forecast is in brackets, - if it has none"
+SCORES_SAID = "A lower CRPS is better; it is in the unit of the measure"
 NONE = "-"
 
 
 def score_cells(each: ScoredPrediction) -> list[str]:
-    score, other = each.score, each.reference
+    score = each.score
     if score is None or each.observed is None:
         return [each.outcome, *[NONE] * (len(SCORE_COLUMNS) - 1)]
     intervals = [f"{low:.4g} to {high:.4g}" for low, high in score.intervals]
     within = next((f"{share:.0%}" for share, holds in zip(SHARES, score.holds, strict=True) if holds), "neither")
-    crps = f"{score.crps:.3g} ({NONE if other is None else f'{other.crps:.3g}'})"
-    return [each.outcome, *intervals, f"{each.observed:.4g}", within, crps]
+    return [each.outcome, *intervals, f"{each.observed:.4g}", within, f"{score.crps:.3g}"]
