@@ -35,12 +35,6 @@ def test_entering_a_state_restarts_the_count_and_is_remembered() -> None:
     assert (record.from_state, record.to_state, record.trigger, record.context) == (IDLE, SCROLLING, "feed_ready", None)
 
 
-def test_a_self_transition_restarts_the_count_and_is_not_remembered() -> None:
-    staying = agent(tick=2, ticks_in_state=2)
-    staying.enter(IDLE, "round_ends", 5)
-    assert (staying.ticks_in_state, staying.state_history) == (0, [])
-
-
 def test_a_dict_is_remembered_as_context_and_nothing_else_is() -> None:
     moving = agent()
     moving.enter(SCROLLING, "a", 1, {"post_id": 12})

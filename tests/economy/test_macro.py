@@ -1,13 +1,10 @@
 import math
 from collections.abc import Callable
-from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from prism.config import MacroConfig, TaylorConfig
 from prism.economy import GlobalState
@@ -25,10 +22,8 @@ from prism.economy.macro import (
 )
 from prism.models import RATE_PERCENT
 from tests.catalogue import catalogue
-from tests.economy.history import us_series
 from tests.tiers import size
 
-ACCELERATING = MacroConfig(anchoring=0.0)
 REST = GlobalState(interest_rate=4.0, inflation=2.0, gdp_growth=3.15, unemployment=5.9)
 Policy = Callable[[GlobalState], float]
 
@@ -85,19 +80,6 @@ def test_one_quarter_is_the_three_equations() -> None:
     assert after.gdp_growth == pytest.approx(100.0 * (1.0315 * math.exp(4.0 * -0.03 / 100.0) - 1.0))
 
 
-def test_a_gap_pulls_unemployment_to_where_okuns_law_has_it() -> None:
-    macro = MacroConfig(okun=2.0, okun_lag=0.0, okun_impact=0.0, okun_pull=0.5, gap_lags=(0.0, 0.0), rate_effect=0.0)
-    lags = replace(Lags.beginning(REST, macro), gaps=(4.0, 4.0))
-    # With a gap of 4 the law has 5.9 - 4 / 2 = 3.9; half of the 2 points above it go.
-    assert step(REST, lags, macro).state.unemployment == pytest.approx(4.9)
-
-
-def test_expected_inflation_is_drawn_to_the_anchor() -> None:
-    start, macro = replace(REST, inflation=6.0), MacroConfig(anchoring=0.25, anchor=2.0)
-    lags = step(start, Lags.beginning(start, macro), macro).lags
-    assert lags.inflations[0] == pytest.approx(0.75 * 6.0 + 0.25 * 2.0)
-
-
 def test_shocks_persist_as_configured() -> None:
     macro = MacroConfig(gap_shock_persistence=0.5, inflation_shock_persistence=0.8)
     lags = step(REST, Lags.beginning(REST, macro), macro, Shocks(demand=1.0, prices=2.0)).lags
@@ -133,15 +115,6 @@ def test_unemployment_gives_the_gap_by_okuns_law() -> None:
     assert output_gap(5.9, MacroConfig()) == 0.0
 
 
-def test_the_balance_is_that_of_the_united_states_from_1959_to_2009() -> None:
-    series = us_series()
-    years = (len(series) - 1) / 4.0
-    growth = 100.0 * ((series[-1].real_gdp / series[0].real_gdp) ** (1.0 / years) - 1.0)
-    unemployment = sum(figures.unemployment for figures in series) / len(series)
-    assert MacroConfig().trend_growth == pytest.approx(growth, abs=0.005)
-    assert MacroConfig().natural_unemployment == pytest.approx(unemployment, abs=0.05)
-
-
 @settings(max_examples=size()(60, everyday=20))
 @given(inflation=st.floats(-4.0, 25.0), unemployment=st.floats(1.0, 11.0), rate=st.floats(0.0, 20.0))
 def test_the_rule_brings_an_economy_back_from_a_bad_start(inflation: float, unemployment: float, rate: float) -> None:
@@ -151,76 +124,6 @@ def test_the_rule_brings_an_economy_back_from_a_bad_start(inflation: float, unem
     assert end.inflation == pytest.approx(2.0, abs=1e-6)
     assert end.unemployment == pytest.approx(5.9, abs=1e-6)
     assert end.interest_rate == pytest.approx(4.0, abs=1e-6)
-
-
-@settings(max_examples=size()(30, everyday=10))
-@given(inflation=st.floats(2.0, 25.0), unemployment=st.floats(2.0, 6.0))
-def test_the_rule_tames_inflation_even_where_nothing_anchors_it(inflation: float, unemployment: float) -> None:
-    start = GlobalState(inflation=inflation, unemployment=unemployment)
-    end = run(start, ACCELERATING, follow(TaylorConfig(), ACCELERATING), 400)
-    assert end.inflation == pytest.approx(2.0, abs=0.01)
-
-
-@catalogue("rate", [0.0, 2.0, 3.5])
-def test_inflation_drifts_away_under_a_constant_low_rate_if_nothing_anchors_it(rate: float) -> None:
-    ends = [run(REST, ACCELERATING, lambda _: rate, quarters).inflation for quarters in (0, 20, 40, 60, 80)]
-    assert all(later > earlier for earlier, later in pairwise(ends))
-    assert ends[-1] > 20.0
-
-
-def test_anchored_inflation_settles_under_a_constant_low_rate_but_far_from_its_anchor() -> None:
-    # In balance the gap is y = 0.10 / (1 - 1.16 + 0.25) x (p + 2 - i), and 0.2 (p - 2) = 0.14 y: so p = 16 - 3.5 i.
-    assert run(REST, MacroConfig(), lambda _: 3.5, 1000).inflation == pytest.approx(16.0 - 3.5 * 3.5, abs=1e-3)
-    assert run(REST, MacroConfig(), lambda _: 2.0, 1000).inflation == pytest.approx(16.0 - 3.5 * 2.0, abs=1e-2)
-
-
-def moduli(macro: MacroConfig, rule: TaylorConfig) -> list[float]:
-    """The moduli of the eigenvalues of an economy under its rule, near its balance, by central differences."""
-
-    def advanced(place: NDArray[np.float64]) -> NDArray[np.float64]:
-        rate, y1, y2, p1, p2, p3, p4, r1, r2, r3, work, change, e, f = map(float, place)
-        state = replace(REST, interest_rate=rate, inflation=(p1 + p2 + p3 + p4) / 4.0, unemployment=work)
-        lags = Lags(
-            gaps=(y1, y2),
-            inflations=(p1, p2, p3, p4),
-            rates=(r1, r2, r3),
-            unemployment=work,
-            unemployment_change=change,
-            demand_shock=e,
-            price_shock=f,
-        )
-        state, lags = step(replace(state, interest_rate=follow(rule, macro)(state)), lags, macro)
-        work, change, e, f = lags.unemployment, lags.unemployment_change, lags.demand_shock, lags.price_shock
-        return np.array([state.interest_rate, *lags.gaps, *lags.inflations, *lags.rates, work, change, e, f])
-
-    balance = np.array([4.0, 0.0, 0.0, *[2.0] * 4, *[4.0] * 3, 5.9, 0.0, 0.0, 0.0])
-    assert advanced(balance) == pytest.approx(balance)
-    width = 1e-4 * np.eye(len(balance))
-    slopes = [(advanced(balance + each) - advanced(balance - each)) / 2e-4 for each in width]
-    return [float(each) for each in abs(np.linalg.eigvals(np.array(slopes).T))]
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.8])
-def test_the_default_economy_is_stable_under_the_rule(smoothing: float) -> None:
-    assert max(moduli(MacroConfig(), TaylorConfig(smoothing=smoothing))) < 0.97
-    assert max(moduli(ACCELERATING, TaylorConfig(smoothing=smoothing))) < 0.98
-    persistent = MacroConfig(gap_shock_persistence=0.9, inflation_shock_persistence=0.5)
-    assert max(moduli(persistent, TaylorConfig(smoothing=smoothing))) < 0.97
-
-
-def test_inflation_drifts_away_under_a_rule_that_breaks_the_taylor_principle() -> None:
-    passive = TaylorConfig(inflation_weight=-0.5)
-    start = replace(REST, inflation=3.0)
-    end = run(start, ACCELERATING, follow(passive, ACCELERATING), 200)
-    assert end.inflation > 20.0
-    assert run(start, ACCELERATING, follow(TaylorConfig(), ACCELERATING), 200).inflation < 2.1
-
-
-def test_the_floor_turns_a_deep_slump_without_an_anchor_into_deflation_without_end() -> None:
-    start = GlobalState(inflation=0.0, unemployment=11.0)
-    end = run(start, ACCELERATING, follow(TaylorConfig(), ACCELERATING), 400)
-    assert end.interest_rate == 0.0
-    assert end.inflation == INFLATION_PERCENT[0]
 
 
 @given(

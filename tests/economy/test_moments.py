@@ -116,16 +116,6 @@ def test_what_is_not_defined_is_nan_and_the_rest_is_a_number() -> None:
     assert (found["inflation_sd"], found["inflation_mean"], found["big_move_share"]) == (0.0, 2.0, 0.0)
 
 
-@catalogue("length", [12, 13, 199])
-@catalogue("still", [0.1, 2.7, 3.15])
-def test_a_column_that_does_not_vary_has_no_moments_however_its_mean_is_rounded(still: float, length: int) -> None:
-    growth, unemployment = [still] * length, [5.0 + quarter % 3 for quarter in range(length)]
-    others = {name: [2.0] * length for name in COLUMNS}
-    found = moments({**others, "gdp_growth": growth, "unemployment": unemployment})
-    for name in ("gdp_growth_autocorrelation", "okun_correlation", "okun_slope"):
-        assert math.isnan(found[name])
-
-
 def test_the_moments_of_the_united_states_are_those_of_its_figures() -> None:
     found = moments(real_columns(us_series()))
     # Computed with numpy.corrcoef, numpy.polyfit and numpy.std from the same file, 1960q1-2009q3.

@@ -17,7 +17,7 @@ from prism.engines import EconLLMEngine
 from prism.llm import LLMClient, LLMFailureException
 from prism.models import PolicyDecision, StateUpdateDecision
 from tests.catalogue import catalogue
-from tests.engines.scripted import HOSTILE, INVALID, STATE, action, approved, failure
+from tests.engines.scripted import INVALID, STATE, action, approved, failure
 from tests.llm.support import no_sleep
 
 LOWERED = StateUpdateDecision(
@@ -113,35 +113,6 @@ async def test_actions_are_applied_one_after_the_other() -> None:
     assert rates == ["- Interest Rate: 2.5%", "- Interest Rate: 2.0%"]
 
 
-async def test_an_action_after_a_skipped_one_meets_the_rate_that_stood() -> None:
-    engine, client = engine_on(LOWERED)
-    new_state = await engine.run_turn([action("Deploy military forces"), approved()])
-    assert len(client.prompts) == len(new_state.reasoning_chains) == 1
-    assert "- Interest Rate: 2.5%" in client.prompts[0]
-
-
-async def test_reasoning_is_kept_in_the_new_state() -> None:
-    engine, _ = engine_on(
-        StateUpdateDecision(
-            new_interest_rate=2.5,
-            reasoning="Maintain current rate due to stable indicators.",
-            confidence=0.8,
-            action_applied="Maintain interest rates",
-        )
-    )
-    new_state = await engine.run_turn([approved()])
-    engine_chains = [chain for chain in new_state.reasoning_chains if chain.component == "engine"]
-    assert len(engine_chains) == 1
-    assert "stable indicators" in engine_chains[0].reasoning
-
-
-async def test_a_state_has_the_reasoning_of_its_own_turn_only() -> None:
-    engine, _ = engine_on(LOWERED, LOWERED_AGAIN)
-    engine.current_state = await engine.run_turn([approved()])
-    after = await engine.run_turn([approved()])
-    assert (after.turn, [chain.reasoning for chain in after.reasoning_chains]) == (3, [LOWERED_AGAIN.reasoning])
-
-
 async def test_only_the_rate_changes() -> None:
     engine, _ = engine_on(LOWERED)
     new_state = await engine.run_turn([approved()])
@@ -183,11 +154,6 @@ def test_the_prompt_names_the_indicators_the_action_and_the_fields_of_an_answer(
 
 def test_an_action_from_elsewhere_has_no_reasoning_to_tell() -> None:
     assert "Agent reasoning" not in prompt_about(action(validated=True))
-
-
-@catalogue("text", HOSTILE)
-def test_a_hostile_action_and_its_reasoning_stay_one_quoted_text_each(text: str) -> None:
-    assert_two_quoted_lines(text, text[:2000].ljust(10, "."))
 
 
 @given(st.text(), st.text(min_size=10, max_size=2000))

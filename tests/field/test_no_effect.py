@@ -44,7 +44,7 @@ def named(result: RunResult) -> list[NoEffect]:
 
 @catalogue("path", CONFIGS)
 def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
-    length = () if path.stem == "economy" else ("simulation.rounds=4",)
+    length = () if path.stem == "economy" else ("simulation.rounds=2",)
     assert named(run(read_config(path, [*SMALL, *length]))) == []
 
 

@@ -125,7 +125,7 @@ LOST = {
 }
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("status", "words", "advice"), LOST.values(), ids=LOST.keys())
 def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
     status: int, words: str, advice: str, prism: Prism
@@ -177,7 +177,7 @@ def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
     assert not Path("stopped").exists()
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 def test_a_server_that_loads_its_model_again_during_a_run_is_waited_for(prism: Prism) -> None:
     ready = ServerSettings(reply=Refusing(FILTERED, most=0))
     away, loaded_at = 20, 25
@@ -229,19 +229,3 @@ def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body:
     found, advice = meaning_of(status, body)
     assert found == reason
     assert not advice or reason == "client_error"
-
-
-@catalogue(
-    ("status", "body", "advice"),
-    [
-        (402, "Insufficient Balance", "the account has nothing left"),
-        (403, "Your credit balance is too low", "the account has nothing left"),
-        (400, "The model has been decommissioned", "the model or its path"),
-        (429, '{"error": {"message": "No more", "code": "insufficient_quota"}}', "the account has nothing left"),
-        (403, '{"error": {"message": "Forbidden", "code": "insufficient_credits"}}', "the account has nothing left"),
-        (400, '{"error": {"message": "Bad request", "code": "invalid_api_key"}}', "the key is refused"),
-        (400, '{"error": {"message": "Bad request", "code": "model_not_found"}}', "the model or its path"),
-    ],
-)
-def test_the_code_of_an_error_tells_what_to_do_where_its_message_does_not(status: int, body: str, advice: str) -> None:
-    assert meaning_of(status, body)[1].startswith(advice)

@@ -166,14 +166,6 @@ def test_a_file_that_says_whether_ties_are_directed_is_believed(
     assert ties_of(read(text, directed=directed)) == ties
 
 
-def test_a_weighted_list_of_numbers_is_read_if_its_first_columns_share_most() -> None:
-    ties = [(each, (each * 7 + 3) % 50) for each in range(50) if each != (each * 7 + 3) % 50]
-    text = "".join(f"{one} {other} {one * other % 4}\n" for one, other in reversed(ties))
-    assert ties_of(read(text)) == {(str(one), str(other)) for one, other in ties}
-    first = "".join(f"{one * other % 4} {one} {other}\n" for one, other in reversed(ties))
-    assert "cannot tell which columns are the ends" in refusal(first)
-
-
 def test_a_line_far_down_that_differs_is_named() -> None:
     lines = ["from,to,weight", *(f"{each},{each + 1},{each % 3}" for each in range(30_000))]
     assert len(ties_of(read("\n".join(lines)))) == 30_000

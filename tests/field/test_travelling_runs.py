@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from actors.core.files import ABANDONED_AFTER_S, opened_as_it_is, write_file
-from actors.store.manifest import CONFIG, MANIFEST
+from actors.store.manifest import MANIFEST
 from actors.tables.export import export
 from tests.catalogue import catalogue
 from tests.command import short_of_room
@@ -138,41 +138,6 @@ def test_a_run_goes_on_elsewhere_as_it_would_have_where_it_began(place: Path, di
     whole = prism("run", write_study(tmp_path / "study"), "--ticks", "96", "--out", tmp_path / "whole", "-q")
     prism("unpack", place / "run.prism", "--out", tmp_path / "run")
     assert prism("resume", tmp_path / "run", "--ticks", "96", "-q") == whole
-
-
-def write_experiment(directory: Path, base: str) -> Path:
-    """Write an experiment without measures of its own, and return its file."""
-    directory.mkdir(exist_ok=True)
-    text = EXPERIMENT.replace("study.yaml", base).replace("mine:posts", "posts")
-    (directory / "feed.yaml").write_text(text)
-    return directory / "feed.yaml"
-
-
-def digests_of(out: Path) -> dict[str, str]:
-    """Return `{cell: its digest}` of an experiment, each of which is done again from what the cell has kept."""
-    cells = sorted((out / "cells").iterdir())
-    return {cell.name: prism("replay", cell).rpartition("digest ")[2].strip() for cell in cells}
-
-
-@pytest.fixture(scope="module")
-def study_digests(place: Path) -> dict[str, str]:
-    """Return the digests of the cells of an experiment whose base is the study, beside its sources."""
-    study = write_study(place / "sources").parent
-    prism("experiment", write_experiment(study, "study.yaml"), "--out", place / "cells-of-study", "--jobs", "2", "-q")
-    shutil.rmtree(study)
-    return digests_of(place / "cells-of-study")
-
-
-@pytest.mark.slow
-def test_an_experiment_whose_base_is_a_runs_configuration_has_the_cells_of_its_study(
-    place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "run").symlink_to(place / "there" / "run")
-    file = write_experiment(tmp_path / "experiment", f"../run/{CONFIG}")
-    prism("experiment", file, "--out", tmp_path / "out", "--jobs", "2", "-q")
-    (tmp_path / "run").unlink()
-    assert digests_of(tmp_path / "out") == study_digests
-    assert len(study_digests) == 4
 
 
 def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism.economy import Action, GlobalState, NationState, SimulationState, is_economic
@@ -53,6 +53,7 @@ DECISIONS: st.SearchStrategy[Decision] = st.one_of(
 )
 
 
+@settings(max_examples=20)
 @given(DECISIONS)
 def test_whatever_is_within_the_bounds_goes_through_json_and_messagepack_unchanged(decision: Decision) -> None:
     kind = type(decision)

@@ -135,7 +135,7 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     came, posted = Counter[int](), Counter[int]()
     for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
         world.network.state.t.due[:] = NEVER
-        turn_kernel.begin_round(world.network.state.held, tick, np.ones(1))
+        turn_kernel.begin_round(world.network.state.held, tick, 1.0)
         is_due = world.network.state.t.due != NEVER
         came.update(np.flatnonzero(is_due).tolist())
         posted.update(np.flatnonzero(is_due & (world.people["next"] == WANTS_TO_POST)).tolist())
@@ -176,15 +176,6 @@ def test_a_text_of_a_model_is_that_of_the_first_of_several_originals() -> None:
 
 
 # Participation
-
-
-def test_participation_is_1_on_average_with_a_heavy_tail() -> None:
-    drawn = participation(200_000, 5, 1.0)
-    assert NormalDist.from_samples(np.log(drawn).tolist()).stdev == pytest.approx(1.0, rel=0.01)
-    assert drawn.mean() == pytest.approx(1.0, abs=4 * math.sqrt((math.e - 1) / 200_000))
-    top = np.sort(drawn)[-20_000:].sum() / drawn.sum()
-    assert top == pytest.approx(NormalDist().cdf(1.0 + NormalDist().inv_cdf(0.1)), abs=0.02)
-    assert participation(3, 5, 0.0).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_people_write_in_proportion_to_their_participation_and_take_to_posts_by_it() -> None:

@@ -17,7 +17,6 @@ from prism.llm.oracle import SocialModelOracle
 from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.wording import ago
-from tests.catalogue import catalogue
 from tests.hostile_texts import CORPUS
 from tests.social.driver import SMALL, Run, with_deliberation
 
@@ -82,11 +81,8 @@ def of_post(name: Callable[[int], str], event: Any, person: int) -> tuple[list[s
     return theirs, [f"you {verb}{by}"] if event.agent == person else []
 
 
-@catalogue("deliberation", [1, 4])
-async def test_a_question_has_everything_that_took_place_before_it_and_nothing_of_its_own_tick(
-    deliberation: int,
-) -> None:
-    run = Run(with_deliberation(deliberation, remembering(100)))
+async def test_a_question_has_everything_that_took_place_before_it_and_nothing_of_its_own_tick() -> None:
+    run = Run(with_deliberation(4, remembering(100)))
     events = await witnessed(run, 60)
     checked = 0
     for question in run.questions:

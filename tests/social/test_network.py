@@ -74,17 +74,6 @@ def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
     assert (seen.followed, seen.fatigue) == (True, 0.4)
 
 
-def test_taste_is_of_the_person_and_the_cascade_and_does_not_change() -> None:
-    net = network()
-    root = publish(net, ADA, 0)
-    reshare(net, BO, root.id, 1)
-    seen = ((DI, root.id, 2), (DI, post_id(BO, 0), 9), (CY, root.id, 2))
-    views = [view_of(net, person, post, tick) for person, post, tick in seen]
-    tastes = [seen.appeal for seen in views if seen is not None]
-    assert tastes[0] == tastes[1] != tastes[2]
-    assert all(0.0 <= taste < 1.0 for taste in tastes)
-
-
 def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
     net = network(horizon_rounds=2)
     old, new = publish(net, ADA, 9), publish(net, ADA, 10)
@@ -265,16 +254,6 @@ def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> N
     assert cascades_of(again) == cascades_of(net)
     assert roots_of(again, [*range(count)]) == expected
     assert again.cascades.totals() == net.cascades.totals()
-
-
-def test_a_post_that_nobody_answered_is_the_largest_cascade_until_somebody_does() -> None:
-    net = two()
-    assert net.cascades.totals()["largest_cascade"] == {"root_post": None, "size": 0, "depth": 0}
-    post = publish(net, ADA, 0)
-    like(net, BO, post.id, 1)
-    assert net.cascades.totals()["largest_cascade"]["size"] == 1
-    reply(net, BO, post.id, 2)
-    assert net.cascades.totals()["largest_cascade"] == {"root_post": post.id, "size": 2, "depth": 1}
 
 
 LIFETIMES: dict[str, Callable[[int, Random], float]] = {

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from prism.agents import Decision, SocialAgent, Source, Trigger, Update, turn
 from prism.agents.social_agent import Draft
 from prism.columns import Columns
-from prism.config import IntentionsConfig, RelevanceConfig
+from prism.config import RelevanceConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
 from prism.statechart import AgentState
 from prism.statechart.oracle import Written
@@ -70,16 +69,6 @@ def test_weights_of_ones_own_make_relevance_their_sum_and_at_most_1(
     post = view(topic_match=match, followed=followed, popularity=popularity, appeal=appeal)
     assert ada.relevance(post) == pytest.approx(min(1.0, expected))
     assert 0.0 <= ada.relevance(post) <= 1.0
-
-
-def test_intentions_come_as_often_as_their_weights_say() -> None:
-    counts: Counter[str | None] = Counter()
-    for number in range(4000):
-        ada = person(agent_id=number)
-        ada.intend()
-        counts[ada.pending_action] += 1
-    # Four standard deviations of a share of 4000 draws are below 0.033.
-    assert all(abs(counts[name] / 4000 - weight) < 0.033 for name, weight in IntentionsConfig().base.items())
 
 
 def test_a_post_is_remembered_by_its_id() -> None:

@@ -141,21 +141,6 @@ def test_numbers_have_the_mean_and_deviation_asked_for_or_are_uniform_in_their_r
     assert -1.0 <= min(floats) < -0.99 < 0.99 < max(floats) <= 1.0
 
 
-def test_texts_are_drawn_by_their_weights_and_a_weight_of_0_never() -> None:
-    values = drawn(type="text", values=["north", "south", "sea"], weights=[0.7, 0.3, 0])
-    assert isclose(values.count("north") / MANY, 0.7, abs_tol=0.03)
-    assert "sea" not in values
-    even = drawn(type="text", values=["a", "b"])
-    assert isclose(even.count("a") / MANY, 0.5, abs_tol=0.03)
-
-
-@catalogue(("probability", "share"), [(0.0, 0.0), (0.1, 0.1), (1.0, 1.0)])
-def test_a_bool_is_true_with_its_probability(probability: float, share: float) -> None:
-    values = drawn(type="bool", probability=probability)
-    assert {type(value) for value in values} == {bool}
-    assert isclose(values.count(True) / MANY, share, abs_tol=0.02)
-
-
 def test_an_attribute_that_nothing_gives_is_refused() -> None:
     with pytest.raises(SettingError, match=r"population\.attributes\.own: has no values: expected a column"):
         drawn(type="float", min=3)

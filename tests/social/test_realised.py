@@ -6,16 +6,11 @@ from collections import Counter
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
 from prism.agents import MOVED
-from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
-from prism.social.domain import SocialDomain
-from prism.social.kernels import turn_kernel
-from prism.social.people.population import build_population
+from prism.config import Config, FeedConfig
 from prism.social.realised import unlike_configured
-from prism.social.tables import NEVER
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
 
@@ -86,18 +81,6 @@ def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is
     assert run.world.people["shown"].max() <= size
     assert counts.shown < 0.99 * counts.places, "the graph is sparse, so feeds are shorter than they could be"
     assert told(run.world.totals()) == ""
-
-
-def test_people_are_online_as_often_as_is_configured() -> None:
-    population = PopulationConfig(size=4000, activity=ActivityConfig(mean=0.6, sigma=0.9))
-    world = SocialDomain(Config(population=population), build_population(population, 7)).world
-    came, rounds = 0, 20
-    for number in range(rounds):
-        world.network.state.t.due[:] = NEVER
-        turn_kernel.begin_round(world.network.state.held, number * world.ticks_per_round, np.ones(1))
-        came += int(np.count_nonzero(world.network.state.t.due != NEVER))
-    spread = world.traits.activity.std() / math.sqrt(4000)
-    assert came / rounds / 4000 == pytest.approx(0.6, abs=4 * spread)
 
 
 def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:

@@ -12,7 +12,6 @@ from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.acts import cascades_of, posts_of
 from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
-from tests.tiers import Size
 
 ROUND = SMALL.simulation.ticks_per_round
 
@@ -70,11 +69,6 @@ def test_after_a_rounds_end_only_those_with_a_decision_are_not_idle(run: Run) ->
     decided = {update.agent for update in run.updates if update.tick == run.tick - 1 and update.trigger == "decides"}
     awake = {number for number in range(60) if run.world.state(number) is not AgentState.IDLE}
     assert awake <= decided | {*np.flatnonzero(run.world.people["waits"]).tolist()}
-
-
-async def test_the_same_configuration_gives_the_same_run(run: Run, size: Size) -> None:
-    again = await Run().advance(size(12, everyday=3) * ROUND)
-    assert again.updates == [update for update in run.updates if update.tick < again.tick]
 
 
 @pytest.mark.slow
