@@ -67,23 +67,20 @@ class _Journal(NamedTuple):
     is_whole: bool
 
 
-def verify_files(
-    disk: Disk, expected: str | None = None, expected_ticks: int | None = None, *, has_rounds: bool = True
-) -> Verification:
+def verify_files(disk: Disk, expected: str | None = None, expected_ticks: int | None = None) -> Verification:
     """Check the files that a run writes tick by tick, and change none.
 
     Args:
         expected: the digest in the summary, if there is one.
         expected_ticks: the ticks in the summary; if the journal has more, the summary is from an earlier end of the
             run.
-        has_rounds: False does not check the rows of its rounds.
     """
     findings: list[Finding] = []
     # Another process may be running it. The file written last is read first, so that everything it depends on is there.
     names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
     rounds: bytes | None = None
     with _reported(ROUNDS, findings) as rounds_read:
-        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if has_rounds and ROUNDS in disk.names() else None
+        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if ROUNDS in disk.names() else None
     with _reported(JOURNAL, findings):
         journal = _journal(disk, findings)
     if expected is not None and expected_ticks is not None and expected_ticks < journal.ticks:
@@ -103,7 +100,7 @@ def verify_files(
     latest = _checkpoints(disk, names, journal, findings)
     simulation = None if journal.header is None else journal.header.config.get("simulation")
     per_round = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
-    if has_rounds and rounds_read and isinstance(per_round, int) and per_round > 0:
+    if rounds_read and isinstance(per_round, int) and per_round > 0:
         synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.position.tick
         findings.extend(_rounds(rounds, journal, per_round, synced // per_round, latest))
     return Verification(findings, journal.ticks, journal.digest, journal.header)

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from actors.runs.directory import RunDirectory
 from actors.store.journal import JOURNAL
 from actors.store.lock import LOCK
-from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest
+from actors.store.manifest import CONFIG, SUMMARY
 from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
@@ -53,23 +51,6 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_the
     assert again.stderr.splitlines()[-1].startswith(f"prism: {tmp_path}/run/{JOURNAL}: cannot be written: ")
     begin_or_go_on(prism, tmp_path / "run")
     assert differences(tmp_path / "run", whole) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (6000, MANIFEST)])
-def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
-    limit: int, file: str, embedded: Path, prism: Prism
-) -> None:
-    manifest = read_manifest(embedded)
-    resumed = (30,) * 1000  # which makes it the longest
-    RunDirectory(embedded).write_manifest(msgspec.structs.replace(manifest, resumed=resumed))
-    before = {path.name: path.read_bytes() for path in embedded.iterdir()}
-    ended = short_of_room(limit, "resume", str(embedded), "--quiet")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"prism: {embedded}/{file}: cannot be written: File too large\n"
-    after = {path.name: path.read_bytes() for path in embedded.iterdir()}
-    assert {name: content for name, content in after.items() if before[name] != content}.keys() <= {LOCK}
-    assert prism("resume", "run", "--quiet").code == 0
 
 
 class SmallDisk:

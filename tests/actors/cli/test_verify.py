@@ -96,8 +96,6 @@ def test_a_flipped_bit_is_named_by_byte_and_tick(run: Path, prism: Prism) -> Non
             "damaged at byte 8, after 0 answers: ends 2 bytes into a frame's head",
         ),
         (SUMMARY, becomes(b'{"digest":'), "cannot be read"),
-        (MANIFEST, becomes(b"x"), "is not what PRISM writes: "),
-        (MANIFEST, becomes(None), "is missing"),
         (CONFIG, becomes(b"simulation: {rounds: many}"), "line 1: simulation.rounds: expected int"),
         (CONFIG, becomes(None), "cannot be read: No such file or directory"),
         (

@@ -6,9 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import get_args
 
-from actors.core.state import RunState
 from actors.store import checkpoint, journal, oracle_log, segments
-from actors.store.checkpoint import Head, Position
 from actors.store.journal import Header
 from prism.events import OF_EVERY_RUN, OF_FEEDS
 from prism.sealing import Form
@@ -75,13 +73,6 @@ def test_every_key_and_form_of_a_segment_is_documented() -> None:
     assert sorted(keys_in(text)) == sorted(segments.Segment.__struct_fields__)
     assert f"`[{', '.join(segments.Block._fields)}]`" in text
     assert sorted(keys_in(forms)) == sorted(get_args(Form))
-
-
-def test_every_key_of_a_checkpoint_is_documented() -> None:
-    text = section("checkpoint-<tick>.bin")
-    for record in (Head, Position, RunState):
-        for field in record.__struct_encode_fields__:
-            assert f"`{field}`" in text, field
 
 
 def test_the_hash_of_the_settings_can_be_worked_out_as_documented(embedded: Path) -> None:

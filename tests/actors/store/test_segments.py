@@ -109,7 +109,7 @@ def test_every_changed_byte_of_a_segment_is_noticed_by_its_file_its_place_and_it
         of_byte.update(dict.fromkeys(range(at, end := at + HEAD.size + block.stored), (at, segment.named(block))))
         at = end
     assert {"the heads of its ticks", "updates.kind"} <= {column for _, column in of_byte.values()}
-    for place in range(0, len(content), 7):
+    for place in range(0, len(content), 13):
         disk = SimulatedDisk(
             {**whole.files, name: content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]}
         )
@@ -119,7 +119,7 @@ def test_every_changed_byte_of_a_segment_is_noticed_by_its_file_its_place_and_it
             start, column = of_byte[place]
             assert f"damaged at byte {start}: {column}: " in str(damaged.value)
         assert name in refusal(disk)
-    for place in range(0, len(content), 29):
+    for place in range(0, len(content), 61):
         assert name in refusal(SimulatedDisk({**whole.files, name: content[:place]}))
 
 
@@ -347,11 +347,6 @@ def with_bomb(head: Segment, stored: list[bytes]) -> Segment:
     return head
 
 
-def with_bomb_of_no_size(head: Segment, stored: list[bytes]) -> Segment:
-    stored[-1] = ZstdCompressor(write_content_size=False).compress(bytes(50_000_000))
-    return head
-
-
 def with_other_rows(head: Segment, stored: list[bytes]) -> Segment:
     data = bytes([1] * head.ticks + [0] * 3 * head.ticks) + b"\xc0" * head.ticks
     stored[0] = ZstdCompressor().compress(data)
@@ -385,18 +380,14 @@ def without_table(head: Segment, stored: list[bytes]) -> Segment:
     ("change", "told"),
     [
         (with_bomb, "it expands to more than 74 bytes"),
-        (with_bomb_of_no_size, "it expands to more than 74 bytes, or does not say"),
         (with_form("distinct", b""), "its blocks cannot be read: "),
-        (with_form("distinct", b"12"), "its blocks cannot be read: "),
         (with_form("distinct", pack("<I28x", 2**32 - 1)), "its blocks cannot be read: "),
         (
             with_form("distinct", pack("<I28xI", 1, 36) + bytes(36)),
             "questions.context: it has other than 35 bytes",
         ),
-        (with_form("distinct", pack("<I28xI", 2, 1) + b"1"), "its blocks cannot be read: "),
         (with_form("unheard of", bytes(35)), "its head cannot be read: Invalid enum value"),
         (lambda head, _: said_longer(head, 1 << 40), "its ticks are said to have 1,099,511,"),
-        (lambda head, _: said_longer(head, -(1 << 20)), "bytes, and 4,294,967,296 is the most"),
         (lambda head, _: said_longer(head, 7), "it has other than 42 bytes"),
         (lambda head, _: msgspec.structs.replace(head, end=head.end + 1), "its blocks do not have the "),
         (lambda head, _: msgspec.structs.replace(head, known=9), "it names fewer kinds than were known"),
@@ -405,7 +396,6 @@ def without_table(head: Segment, stored: list[bytes]) -> Segment:
         (without_block, "its blocks are not those of its tables"),
         (without_table, "its blocks cannot be read: "),
         (with_other_rows, "its blocks cannot be read: "),
-        (lambda head, _: msgspec.structs.replace(head, ticks=1, end=head.end - 9), "its blocks do not have the "),
     ],
 )
 def test_a_forged_segment_is_damage_and_takes_no_more_memory_than_its_head_allows(
