@@ -20,7 +20,7 @@ from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
-from prism.experiment import UNPAIRED, Experiment, Hypothesis, smallest_p
+from prism.experiment import UNPAIRED, Experiment, Hypothesis, effect_found, smallest_p
 from prism.quoting import printable
 
 START_S, CELL_S = 1.5, 0.1
@@ -84,15 +84,28 @@ def _together(made: Plan, out: Path) -> list[int]:
 
 
 def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
-    """Yield a line for each test that can find nothing with so many seeds.
+    """Yield the effect that each kind of test finds, and a warning for each test that can find nothing.
 
     Args:
         together: the number of hypotheses that each one is corrected for.
     """
-    experiment = made.experiment
+    experiment, said = made.experiment, set[str]()
+    seeds = len(experiment.seeds)
     for each, tests in zip(experiment.hypotheses, together, strict=True):
-        if min(1.0, tests * smallest_p(each, len(experiment.seeds))) > experiment.alpha:
-            yield line(_never(each, len(experiment.seeds), experiment, tests), "bold yellow")
+        if min(1.0, tests * smallest_p(each, seeds)) > experiment.alpha:
+            yield line(_never(each, seeds, experiment, tests), "bold yellow")
+            continue
+        size = effect_found(each, seeds, experiment.alpha / tests)
+        what = "equality within" if each.test == "equivalence" else "an effect of"
+        unit = "deviations of the values" if each.test in UNPAIRED else "deviations of the paired differences"
+        effect = "no effect" if size is None else f"{what} {size:.2g} standard {unit}"
+        sides = ", two-sided," if each.alternative == "two-sided" and each.test != "equivalence" else ""
+        among = "" if tests == 1 else f", among {tests:,} hypotheses"
+        limit = f"(p <= {experiment.alpha:g}{among})"
+        text = f"{each.test}{sides} with {seeds:,} seeds finds {effect} in four of five experiments {limit}."
+        if text not in said:
+            said.add(text)
+            yield line(text)
 
 
 SEEDS_TRIED = 200

@@ -22,6 +22,7 @@ from prism.experiment.hypothesis_tests import (
     smallest_p,
 )
 from prism.experiment.intervals import Interval, described
+from prism.experiment.power import effect_found
 from prism.experiment.predictions import (
     SHARES,
     Predictions,
@@ -75,6 +76,7 @@ __all__ = [
     "corrected",
     "described",
     "described_by",
+    "effect_found",
     "effects_on",
     "holm",
     "key_of_setting",

@@ -13,6 +13,7 @@ from prism.experiment import (
     compared,
     corrected,
     described,
+    effect_found,
     holm,
     p_value,
     smallest_p,
@@ -121,3 +122,10 @@ def test_differences_that_are_equal_but_for_rounding_have_one_rank() -> None:
     )
     assert found.effect_value == pytest.approx((5 - 3) / 8, abs=1e-12)  # all eight have one rank
     assert found.p == pytest.approx(p_value(hypothesis("wilcoxon"), np.array(signs, dtype=float)))
+
+
+def test_the_effect_that_is_found_is_that_of_r() -> None:
+    # R: power.t.test(n = 34, sd = 1, type = "paired", power = 0.8)$delta; the same with n = 20, sig.level = 0.05 / 3
+    assert effect_found(hypothesis("t"), 34, 0.05) == pytest.approx(0.4950285983, abs=1e-4)
+    assert effect_found(hypothesis("t"), 20, 0.05 / 3) == pytest.approx(0.7835496238, abs=1e-4)
+    assert effect_found(hypothesis("t"), 2, 0.001) is None
