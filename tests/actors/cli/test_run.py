@@ -48,8 +48,7 @@ def test_a_run_leaves_its_files_and_its_configuration_runs_to_the_same_digest(pr
         assert values == sorted(values)
         assert values[-1] == summary[column]
     documented = (ROOT / "docs" / "runs.md").read_text()
-    dwell = summary["behaviour"]["dwell"]["idle"]
-    for keys in (summary, summary["feed"], summary["feed"]["short"], summary["behaviour"], dwell):
+    for keys in (summary, summary["feed"], summary["feed"]["short"], summary["behaviour"]):
         assert [key for key in keys if f"`{key}`" not in documented] == []
     again = prism("run", str(run / "config.yaml"), "--quiet")
     assert (again.out, again.err) == (summary["digest"] + "\n", "")

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, n
 @catalogue(
     ("base", "known", "unknown"),
     [
-        ("{}", ["cascade_sizes.7", "behaviour.dwell.idle.mean_ticks", "rounds.growth.likes"], "inflation"),
+        ("{}", ["cascade_sizes.7", "behaviour.time_by_state.idle", "rounds.growth.likes"], "inflation"),
         ("simulation: {domain: economy}", ["inflation", "rounds.mean.inflation", "interest_rate_path.mean"], "likes"),
     ],
 )
