@@ -31,20 +31,8 @@ rate higher lower larger smaller difference different
 _COMMON: Final = frozenset(_WORDS.split())
 """Words that any answer may have."""
 _ENDINGS: Final = (
-    "ization",
-    "ations",
-    "ation",
-    "ities",
-    "ity",
-    "ings",
-    "ing",
-    "ies",
-    "ers",
-    "er",
-    "ed",
-    "es",
-    "s",
-    "y",
+    *("ization", "ations", "ation", "ities", "ity", "ings", "ing"),
+    *("ies", "ers", "er", "ed", "es", "s", "y"),
 )
 
 

@@ -83,8 +83,8 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     design: Design
     seeds: Annotated[int, Meta(ge=SEEDS_MIN, le=100_000)] | list[Annotated[int, Meta(ge=0, le=2**63 - 1)]]
     measures: dict[str, str]
-    hypotheses: list[Hypothesis] = []
-    thresholds: list[Threshold] = []
+    hypotheses: tuple[Hypothesis, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     alpha: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.05
     oracle: SharedOracle = SharedOracle()
     predictions: str | None = None
@@ -155,21 +155,9 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
         return file, conditions, seeds
 
     (file, conditions, seeds), _ = read_as(text, source, _File, checked)
-    return Experiment(
-        source=source,
-        question=file.question,
-        base=file.base,
-        settings=file.set,
-        design=file.design,
-        conditions=conditions,
-        seeds=seeds,
-        measures=file.measures,
-        hypotheses=tuple(file.hypotheses),
-        thresholds=tuple(file.thresholds),
-        alpha=file.alpha,
-        oracle=file.oracle,
-        predictions=file.predictions,
-    )
+    given = {name: getattr(file, name) for name in _File.__struct_fields__}
+    given |= {"source": source, "settings": given.pop("set"), "conditions": conditions, "seeds": seeds}
+    return Experiment(**given)
 
 
 def key_of_setting(design: Design, condition: Condition, setting: str) -> str:

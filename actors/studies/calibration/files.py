@@ -115,8 +115,7 @@ def page_of(plan: CalibrationPlan, result: Result) -> str:
         _headline(result),
         *([_list(map(_text, reasons(result.steps)))] if not result.is_reported else []),
         *([_list(f"**{_text(each)}**" for each in result.warnings)] if result.warnings else []),
-        "## Parameters",
-        *(_fitted(result) if result.is_reported else _refused(result)),
+        *(_fitted(result) if result.is_reported else []),
         "## Made of",
         _list(_made_of(plan, result)),
     ]
@@ -125,6 +124,7 @@ def page_of(plan: CalibrationPlan, result: Result) -> str:
 
 def _fitted(result: Result) -> list[str]:
     return [
+        "## Parameters",
         _table(("setting", "base", "fit", "90% interval", "width", "identified", "goes with"), _parameters(result)),
         WIDTH,
         "## Targets and checks",
@@ -139,21 +139,6 @@ def _fitted(result: Result) -> list[str]:
         "## Ranks of known truths",
         _table(("setting", "truths", "in 90% intervals", "uniform (p)"), _ranks(result)),
         TRUTHS,
-    ]
-
-
-def _refused(result: Result) -> list[str]:
-    """Return the tables if no fit is reported: the runs, and no number that a reader could take for a fit."""
-    parameters = [(each.parameter, _number(each.base)) for each in result.estimates]
-    targets = [
-        (each.target, "yes" if each.is_fitted else "no", _number(each.real), _number(each.base))
-        for each in result.compared
-    ]
-    return [
-        _table(("setting", "base"), parameters),
-        "## Targets and checks",
-        _table(("name", "to be fitted", "real", "base off by"), targets),
-        "Off by: in tolerances.",
     ]
 
 

@@ -71,7 +71,7 @@ def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None
     assert "**No fit is reported.** What it lacks:" in page
     assert page.count("no part of the data is held out: give \\`holdout\\` a share of the data") == 1
     assert "| fit |" not in page
-    assert "| \\*po_sts\\* \\[a\\](b) \\| \\`c\\` |" in page
+    assert "- \\*po_sts\\* \\[a\\](b) \\| \\`c\\`: made up" in page
     assert "no better than the base" not in page
     assert "90% interval" not in page
     assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False
