@@ -62,11 +62,14 @@ SECTIONS = {
     },
 }
 """The commands, in the sections and the order in which the help lists them."""
+MODULES = {"resume": "run", "fork": "run", "replay": "run", "unpack": "pack"}
+"""The commands that are in the module of another one."""
 
 
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
+    modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(None, "-V", "--version", package_name="prism-sim", prog_name="prism")

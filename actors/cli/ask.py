@@ -40,7 +40,6 @@ SHOWN_AFTER_S = 2.0
     metavar="ROUND",
     help="Ask at the end of this round; 0 is the beginning.  [default: as FILE says, or the end of the run]",
 )
-@count_option("--tick", least=0, without=["--at"], metavar="TICK", help="Ask after this many ticks.")
 @option(
     "--agents",
     metavar="A,...",
@@ -48,7 +47,6 @@ SHOWN_AFTER_S = 2.0
     show_default=False,
     help="Ask these people: 0-99,120,Ada Novak.  [default: all]",
 )
-@count_option("--repeat", most=100, help="Ask each question N times.")
 @option("--to", "form", type=click.Choice(FORMATS), default="csv", help="Format of the table.")
 @out_option("Directory of the answers.", "NAME-answers here")
 @set_option("oracle.backend=ollama")
@@ -59,9 +57,7 @@ def ask(  # one for each option
     *,
     questions: Path,
     at: int | None,
-    tick: int | None,
     agents: str,
-    repeat: int | None,
     form: str,
     out: Path | None,
     overrides: Sequence[str],
@@ -71,17 +67,13 @@ def ask(  # one for each option
     RUN is the run's directory; none of its files changes. People answer with the persona and the attributes that they
     had then, and with what they had lately seen and done in mind.
 
-    \b
-      prism ask runs/default-001 --questions opinions.yaml
-      prism ask runs/default-001 --questions opinions.yaml --at 4 --agents 0-99 --set oracle.backend=ollama
-
     The oracle is that of the run, unless --set names another; its limits and caps count these calls alone. Without a
     model, the expressions of the questionnaire answer. Answers stay after Ctrl-C, and the same command goes on with
     them; --set oracle.tape=replay takes them from DIR again, without a server.
     """
     ask_to_run_code(path, overrides)
     where = out or Path(f"{path.resolve().name}-answers")
-    survey = Survey(path, questions, at=at, tick=tick, agents=agents, repeat=repeat, out=where, overrides=overrides)
+    survey = Survey(path, questions, at=at, agents=agents, out=where, overrides=overrides)
     anyio.run(partial(with_progress, survey.gather, after_s=SHOWN_AFTER_S))
 
     def standing() -> Standing:

@@ -86,10 +86,6 @@ def audit(  # one for each option
 ) -> None:
     """Ask a study's recorded questions again in other ways, and tell whether its claims survive.
 
-    \b
-      prism audit runs/feed --calls 400
-      prism audit experiments/feed --other llm.model=qwen3:4b --yes
-
     A sample of the questions is asked again with another wording, persona format, order of the options, seed and
     temperature, and with what another person saw; the model is also asked what is being studied. The shifts are carried
     to the outcome in other futures of the runs. It says how many calls that takes, and asks before the first one.

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from rich.markdown import Markdown
 
 from actors.cli.command import EXIT_THRESHOLD
-from actors.cli.experiment_plan import asked_together, run_s
+from actors.cli.experiment_tables import asked_together, run_s
 from actors.cli.options import out_option, require, run_name
 from actors.cli.render import facts, show
 from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup, interruptible, make_directory
@@ -52,16 +52,7 @@ def calibrate() -> None:
       prism calibrate plan fit.yaml     what would be run, and how long it takes
       prism calibrate fit.yaml          run it, or go on with it where it was interrupted
 
-    FILE says which settings are fitted, and to what; docs/experiments.md has its keys.
-
-    A fit is reported only with its noise floor, the ranks of known truths, the identifiability of each parameter, a
-    check on what was not fitted, and a holdout.
-
-    \b
-    Written to the directory:
-      calibrated.yaml     the configuration of the fit, for `prism run`
-      calibration.json    the result, with its provenance
-      calibration.md      the same to read
+    FILE says which settings are fitted, and to what; docs/experiments.md has its keys, and what is written.
 
     Exit code 4 says that no fit is reported, because a step was left out.
     """

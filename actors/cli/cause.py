@@ -93,12 +93,10 @@ def cause(  # one for each option
     \b
       prism cause runs/default-001 --of likes
       prism cause runs/default-001 --of cascade:285212672 --by people,ties --budget 2000
-      prism cause runs/default-001 --of likes --agent 17     what it and its decisions added
 
     RUN is the run's directory; the result is kept in RUN/causes, unless of one agent alone. Each thing is undone in
-    another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
-    does not take place. All draws stay the same, so the difference is the effect of this thing. Recorded answers of a
-    model are kept, and the embedded oracle answers questions that the run never asked.
+    another future of the run, under the same draws, so the difference is the effect of this thing. Recorded answers of
+    a model are kept, and the embedded oracle answers questions that the run never asked. See docs/cause.md.
     """
     require(["scipy"], "prism cause has intervals by scipy")
     ask_to_run_code(path)

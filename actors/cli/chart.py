@@ -10,7 +10,7 @@ import click
 
 from actors.cli.command import EXIT_THRESHOLD, command, flag, option, path_option
 from actors.cli.options import PackedOrDirectory, require, with_settings
-from actors.cli.render import show
+from actors.cli.render import print_json, show
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
@@ -77,18 +77,12 @@ def chart(  # an argument for each option
 ) -> None:
     """Draw or check the statechart of a configuration or a run.
 
-    The drawing is Mermaid text or an SVG picture, as --format says.
-
     Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
     standard output, or to FILE, whose extension says the format (.mmd, .svg). The format yaml is the chart's own file,
-    to be changed and named in statechart.file.
+    to be changed and named in statechart.file. A question mark behind a trigger says that the row is put to the oracle.
 
     --lint finds states that nobody can reach or leave, rows that are never taken, values for which no row holds or two
-    do, and delays that never end anything or not within a round. It tries the guards with a sample of values. A gap,
-    values for which no row holds, is a notice: nothing happens then.
-
-    A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
-    inside it.
+    do, and delays that never end anything. A gap, values for which no row holds, is a notice: nothing happens then.
     """
     run = coverage or drawn_run
     if config is not None:
@@ -117,7 +111,7 @@ def chart(  # an argument for each option
         write_file(out, text.encode(), follows=True)
         show({"file": out, "format": form}, lambda: [f"{out}: written"], brief=str(out))
     elif output.as_json:
-        show({"format": form, "chart": text})
+        print_json({"format": form, "chart": text})
     else:
         echo_file(text)
 

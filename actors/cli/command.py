@@ -1,4 +1,4 @@
-"""The classes of commands: a lazy group, help in sections, `--json` and `--help --json`; and the exit codes.
+"""The classes of commands: a lazy group, `--json` and `--help --json`; and the exit codes.
 
 A command is declared with `@command()`. It computes one record and gives it to `actors.cli.render.show`, which prints
 it for a person, or as JSON with `--json`. Nothing of this is repeated in the command.
@@ -44,24 +44,16 @@ KEPT = ("required", "multiple", "default", "envvar", "help")
 
 
 class Option(click.Option):
-    """An option whose help stands below a title, and that goes with some others only.
+    """An option that goes with some others only.
 
     Args:
-        section: the title; options without one come first.
         needs: the options that it goes with.
         without: the options that it excludes.
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        section: str = "Options",
-        needs: Sequence[str] = (),
-        without: Sequence[str] = (),
-        **given: Any,
-    ) -> None:
+    def __init__(self, *arguments: Any, needs: Sequence[str] = (), without: Sequence[str] = (), **given: Any) -> None:
         super().__init__(*arguments, **given)
-        self.section, self.needs, self.without = section, tuple(needs), tuple(without)
+        self.needs, self.without = tuple(needs), tuple(without)
 
 
 def _choose(ctx: click.Context, chosen: click.Parameter, value: bool) -> None:
@@ -72,11 +64,8 @@ def _choose(ctx: click.Context, chosen: click.Parameter, value: bool) -> None:
         ctx.call_on_close(output.show_results)
 
 
-OF_RESULTS = "Output"
-"""The section of the options that say what is printed."""
 QUIET = Option(
     ["--quiet", "-q", "is_quiet"],
-    section=OF_RESULTS,
     is_flag=True,
     expose_value=False,
     callback=_choose,
@@ -84,7 +73,6 @@ QUIET = Option(
 )
 JSON = Option(
     ["--json", "as_json"],
-    section=OF_RESULTS,
     is_flag=True,
     expose_value=False,
     callback=_choose,
@@ -93,7 +81,7 @@ JSON = Option(
 
 
 class Described(click.Command):
-    """A command that describes itself as JSON, with `--help --json`, and its options by section."""
+    """A command that describes itself as JSON, with `--help --json`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, or print the description and end."""
@@ -105,16 +93,6 @@ class Described(click.Command):
             echo(json.dumps(told, indent=1, default=str))
             ctx.exit()
         return super().parse_args(ctx, args)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for each in self.get_params(ctx):
-            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
-                sections.setdefault(getattr(each, "section", "Options"), []).append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
 
 
 class Command(Described):
@@ -148,11 +126,6 @@ class Group(Described, click.Group):
 
     command_class = Command
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, and then the commands."""
-        super().format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
-
 
 command = partial(click.command, cls=Command)
 option = partial(click.option, cls=Option)
@@ -177,10 +150,11 @@ class LazyGroup(Group):
     Args:
         sections: `{title: {name: its help line}}`, as the help lists them. The command NAME is `NAME_command`, or else
             `NAME`, in the module `actors.cli.NAME`, with `_` for `-`. A test compares its line with its own help.
+        modules: `{name: the module of another name}`.
     """
 
-    def __init__(self, *, sections: Mapping[str, Mapping[str, str]], **given: Any) -> None:
-        self.sections = sections
+    def __init__(self, *, sections: Mapping[str, Mapping[str, str]], modules: Mapping[str, str], **given: Any) -> None:
+        self.sections, self.modules = sections, modules
         self.named = {name: line for commands in sections.values() for name, line in commands.items()}
         # Placeholders: click suggests their names for a name that does not exist.
         super().__init__(commands={name: click.Command(name) for name in self.named}, **given)
@@ -194,7 +168,7 @@ class LazyGroup(Group):
         if cmd_name not in self.named:
             return None
         word = cmd_name.replace("-", "_")
-        found = vars(import_module(f"actors.cli.{word}"))
+        found = vars(import_module(f"actors.cli.{self.modules.get(cmd_name, word)}"))
         result: click.Command = found.get(f"{word}_command") or found[word]
         return result
 

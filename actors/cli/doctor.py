@@ -46,11 +46,10 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, and whether the oracle answers.
 
-    It also shows what this machine has. With CONFIG, or --set, the oracle that it names is checked: the server's
-    version, the model, and how long it takes. That of an economy is asked for one policy too, as in a run, and what it
-    proposes is shown; that of a domain of your own, the first question of the run. With oracle.tape=replay it is the
-    tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the calls,
-    tokens, dollars and hours of the configured run are estimated from a rehearsal without it.
+    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
+    That of an economy or a domain of your own is asked the first question of the run, too. With oracle.tape=replay it
+    is the tape that is looked at. Exit code 5 means that it does not answer. For a model, the calls, tokens, dollars
+    and hours of the configured run are estimated from a rehearsal without it.
     """
     settings = read_settings(overrides) if config is None else read_config(config, overrides)
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
@@ -61,7 +60,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
         ("environment", ", ".join(overriding) or "no PRISM_ variables"),
     ]
     if output.as_json or output.is_quiet:
-        show({"installed": dict(installed), "oracle": dict(_rows(settings))})
+        show({"installed": dict(installed), "oracle": dict(_rows(settings))}, list)
         return
     # The first table is shown before the oracle is asked, which may take long or fail.
     show(installed, lambda: [table(("", ""), installed)])

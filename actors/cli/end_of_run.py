@@ -8,7 +8,7 @@ import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
-from actors.cli.render import line, parts_of, table
+from actors.cli.render import facts_of, line, table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import amount_of, duration, usd
 from actors.pages.words import interval, is_far
@@ -49,7 +49,7 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
     yield ""
     if details:  # all counts, as in summary.json
         fields = msgspec.json.decode(summary.to_json())
-        yield from parts_of({name: value for name, value in fields.items() if value and name not in TOLD})
+        yield facts_of({name: value for name, value in fields.items() if value and name not in TOLD})
     else:  # the measures of the configuration first
         numbers = {
             name: n for name, n in summary.world.items() if isinstance(n, int | float) and n and name not in TOLD

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import time
 from contextlib import ExitStack
@@ -11,12 +13,10 @@ from typing import NamedTuple
 import click
 from msgspec.structs import asdict, replace
 
-from actors.cli.command import EXIT_THRESHOLD, path_option
-from actors.cli.experiment_plan import show_plan
-from actors.cli.experiment_tables import outcome_parts, threshold_said
+from actors.cli.command import EXIT_THRESHOLD, flag, option, path_option
+from actors.cli.experiment_tables import outcome_parts, plan_parts, predictions_parts, threshold_said
 from actors.cli.options import run_name
-from actors.cli.predictions import score, seal
-from actors.cli.render import show
+from actors.cli.render import facts, line, show
 from actors.cli.study_options import (
     EXPERIMENT_OUT,
     EXPERIMENTS,
@@ -30,8 +30,10 @@ from actors.cli.study_options import (
 )
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
+from actors.core.files import write_json
 from actors.display.words import duration
 from actors.display.work import Standing, live_console, progress_shown
+from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
@@ -43,12 +45,22 @@ from actors.studies.experiments.outcome import (
     read_values,
     write_outcome,
 )
-from actors.studies.experiments.plan import Cell, Plan, make_plan
+from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, text_of
 from actors.studies.experiments.plan_record import record_plan
 from actors.studies.experiments.processes import Where, cells_to_do, opened, room
+from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.run_measures import keep_own, measured
-from actors.studies.experiments.seals import register, scores_of_runs
+from actors.studies.experiments.seals import (
+    notes_on_plan,
+    read_sealed,
+    register,
+    scores_of_data,
+    scores_of_runs,
+    sealed_now,
+)
 from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_of_model
+from prism.experiment import read_predictions
+from prism.wording import counted
 
 PROBLEMS_SHOWN = 5
 KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
@@ -65,17 +77,11 @@ def experiment() -> None:
       prism experiment score feed.yaml guess.sealed.json    score the predictions
 
     FILE says what the conditions and the seeds are; docs/experiments.md has its keys. `prism init --example
-    experiments/feed` writes one to start from.
-
-    A cell is one condition under one seed. It is known by its settings, its input files and its code: a changed or
-    interrupted experiment does again only what is new. Equal seeds are matched pairs.
+    experiments/feed` writes one to start from. A cell is one condition under one seed: a changed or interrupted
+    experiment does again only what is new.
 
     Exit code 4 says that a threshold was missed, 2 that some cells have no result, or wrong usage.
     """
-
-
-experiment.add_command(seal)
-experiment.add_command(score)
 
 
 @experiment.command()
@@ -88,7 +94,8 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    show_plan(made, place, room(made.cells, jobs))
+    rows, power = plan_parts(made, place, room(made.cells, jobs))
+    show({**dict(rows), "power": list(map(str, power))}, lambda: [facts(rows), *power])
 
 
 @experiment.command()
@@ -205,3 +212,97 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
         outcome = replace(outcome, model=use, predictions=scores)
         write_outcome(out, made, values, outcome)
         return Executed(made, outcome, values, problems)
+
+
+SUFFIX = ".sealed.json"
+
+
+@experiment.command()
+@click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@EXPERIMENT_OUT
+@path_option(
+    "--to",
+    metavar="SEALED",
+    help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
+)
+@flag("--seen", help="Seal although the experiment has runs, and mark the predictions as late.")
+@TRUST
+def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
+    """Seal the predictions in FILE for the plan of EXPERIMENT, before it is run.
+
+    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named. If
+    the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores it, too.
+    docs/experiments.md says what a prediction is.
+    """
+    refuse_without_packages()
+    plan, place, target = (
+        make_plan(path, is_sealed=False),
+        out or EXPERIMENTS / run_name(path),
+        to or file.with_suffix(SUFFIX),
+    )
+    with telling_kind(file, PREDICTIONS):
+        text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
+        predictions = read_predictions(text, str(file), plan.experiment)
+    begun = len(cells_begun(place))
+    if begun and not seen:
+        problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
+        raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
+    if target.exists():
+        raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
+    sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
+    write_json(target, sealed)
+    register(place, sealed)
+    count = counted(len(predictions.predictions), "prediction")
+    them = "it" if begun == 1 else "they"
+    lines = [
+        f"{target}: {count} by {predictions.by}, sealed {sealed.at}",
+        f"plan {sealed.plan[:16]}; seal {sealed.seal}",
+        f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen"
+        if begun
+        else "give the seal to others now, and they can check later that nothing was changed",
+        f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}",
+    ]
+    show({"file": target, **asdict(sealed)}, lambda: lines, brief=str(target))
+
+
+@experiment.command()
+@click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
+@EXPERIMENT_OUT
+@path_option("--data", help="Score with measured figures: CSV with the columns condition, measure and value.")
+@option(
+    "--model",
+    without=["--data"],
+    metavar="NAME",
+    help="Run the experiment with this model in place of the sealed one, all else as sealed, and score that.",
+)
+@TRUST
+def score(path: Path, file: Path, out: Path | None, data: Path | None, model: str | None) -> None:
+    """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures.
+
+    With --model the experiment is run on another model, in a directory of its own, and nothing else may differ from
+    what was sealed: a result that holds there was not picked for one model.
+    """
+    refuse_without_packages()
+    plan, sealed = make_plan(path, is_sealed=False, model=model), read_sealed(file)
+    name = run_name(path) if model is None else f"{run_name(path)}-{re.sub('[^A-Za-z0-9.]+', '-', model)}"
+    place = out or EXPERIMENTS / name
+    notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
+    answers = list[str]()
+    if model is not None:
+        done = execute(replace(plan, sealed=sealed, notes=notes), place, Where())
+        refuse_lost(done, place)
+        answers = [each.text for each in done.outcome.answers]
+    register(place, sealed)
+    if data is not None:
+        found = scores_of_data(data, sealed, place, notes)
+    else:
+        record = read_experiment_record(place)
+        if not (record.is_final and has_results_of(record, plan)):
+            raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
+        seeds = record.plan.experiment.seeds
+        found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
+    notes_said = [line(f"! {note}", "yellow") for note in found.notes]
+    said = [*map(line, answers), line(found.text), "", *predictions_parts(found), *notes_said]
+    show(found, lambda: said)

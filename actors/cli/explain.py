@@ -25,7 +25,6 @@ from actors.runtime.simulation import Simulation
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
-OTHER = "Another answer"
 SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
@@ -44,17 +43,13 @@ SHOWN_AFTER_S = 2.0
 @option(
     "--what-if",
     "change",
-    section=OTHER,
     needs=["--agent", "--tick"],
     metavar="answer=STATE",
     help="With --agent and --tick: show what would have been different with this answer.",
 )
-@count_option(
-    "--ticks", section=OTHER, needs=["--what-if"], metavar="K", help="Compare K ticks after it.  [default: a round]"
-)
+@count_option("--ticks", needs=["--what-if"], metavar="K", help="Compare K ticks after it.  [default: a round]")
 @flag(
     "--ask",
-    section=OTHER,
     needs=["--what-if"],
     help="Let the model answer questions of the other future, which may cost money.",
 )

@@ -47,12 +47,8 @@ def init(directory: Path | None, example: str | None, template: str | None, word
 
     \b
       prism init my-study                             people on a feed
-      prism init my-rates --example economy           nations that set an interest rate
       prism init my-study --example ollama            people on a feed, with a language model
-      prism init my-study --example experiments/feed  an experiment that comes with PRISM
       prism init my_lights --template domain          a package with a domain of your own
-
-    Examples come with their data files. DIR is the name of the example or the package if it is not given.
     """
     if directory is not None and (lists or word is not None):
         raise click.UsageError(f"--list and --settings write nothing, so they take no DIR, got {str(directory)!r}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from actors.cli.command import OF_RESULTS, count_option, flag, option
+from actors.cli.command import count_option, flag, option
 from actors.core.errors import RunDirectoryError
 from actors.core.machine import not_installed
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
@@ -46,10 +46,7 @@ class Directory(click.Path):
         kinds = {each: MARKS[each] for each in self._holds.split(" or ") if each in MARKS}
         if kinds and not self.file_okay and Path(value).is_file():
             owners = " or ".join("an experiment's" if each == "experiment" else f"a {each}'s" for each in kinds)
-            found = [file for each, mark in kinds.items() for file in Path(f"{each}s").glob(f"*/{mark}")]
-            newest = max(found, key=lambda file: file.stat().st_mtime, default=None)
-            advice = "" if ctx is None or newest is None else f", as in: {ctx.command_path} {newest.parent}"
-            self.fail(f"{value} is a file; expected {owners} directory{advice}", param, ctx)
+            self.fail(f"{value} is a file; expected {owners} directory", param, ctx)
         path: Any = super().convert(value, param, ctx)
         if self._holds and not path.exists():
             raise RunDirectoryError(f"{path}: no such {self._holds}{_near(path)}")
@@ -125,8 +122,6 @@ def require(packages: Sequence[str], use: str, extra: str = "experiments") -> No
 
 
 SET = set_option("population.size=100")
-OUT = out_option(NEW_RUN, "the next free runs/NAME-001")
-PREPARE = flag("--prepare", help="Only write the new run's directory; `prism resume` runs it.")
 DETAILS = flag("--details", help="Print everything that was counted at the end of the run.")
 TICKS = count_option(
     "--ticks", help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N."
@@ -158,7 +153,6 @@ def _choose_format(_: click.Context, __: click.Parameter, value: Format) -> None
 # Eager, so that an error in the other arguments has the format, too.
 LOG_LEVEL = option(
     "--log-level",
-    section=OF_RESULTS,
     type=click.Choice(list(LEVELS)),
     default="info",
     envvar="PRISM_LOG_LEVEL",
@@ -170,7 +164,6 @@ LOG_LEVEL = option(
 )
 LOG_FORMAT = option(
     "--log-format",
-    section=OF_RESULTS,
     type=click.Choice(FORMATS),
     default="text",
     envvar="PRISM_LOG_FORMAT",

@@ -29,10 +29,9 @@ def play(
 ) -> None:
     """Change a setting on a local page, and see the whole world answer.
 
-    CONFIG is chosen as for `prism run`. The page has its settings as sliders and choices. Each move reruns the world
-    in another process, with the same people and the same draws, then under other seeds. Nothing is written but what
-    you keep: a run, whose digest `prism run` gives again, or an experiment. No model is asked: the embedded choice
-    decides. Ctrl-C ends it, with all its processes.
+    CONFIG is chosen as for `prism run`. Each move of a slider reruns the world with the same people and the same draws,
+    then under other seeds. Nothing is written but what you keep: a run or an experiment. No model is asked: the
+    embedded choice decides. Ctrl-C ends it, with all its processes.
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """

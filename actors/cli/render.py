@@ -1,13 +1,12 @@
 """The one renderer of results: a command computes a record, and `show` prints it.
 
-With `--json` a record is printed as JSON. For a person it is printed as the parts of its view: lines and tables. A
-command without a view of its own gets one from the names of the record's fields, which have the unit as a word.
+With `--json` a record is printed as JSON. For a person it is printed as the parts of its view: lines and tables.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,10 +23,6 @@ NONE: Final = "-"
 """The cell of a value that there is not."""
 IDS: Final = ("root_post", "seed")
 """The names of numbers that are looked up elsewhere, so they have no commas."""
-BAR_WIDTH: Final = 24
-NEXT_LINE: Final = "\n"
-SHORT_MAX: Final = 5
-"""The most values of a mapping that stand on one line."""
 UNITS: Final[Mapping[str, Callable[[float], str]]] = {
     "s": lambda number: f"{number:.3f} s" if 0 < number < 10 else duration(number),
     "bytes": amount_of,
@@ -39,13 +34,13 @@ UNITS: Final[Mapping[str, Callable[[float], str]]] = {
 View = Callable[[], Iterable[RenderableType]]
 
 
-def show(record: Any, view: View | None = None, *, brief: str = "", is_narrow: bool = False) -> None:
+def show(record: Any, view: View, *, brief: str = "", is_narrow: bool = False) -> None:
     """Print the result of a command.
 
     Args:
         record: a tree of structs, dataclasses, mappings, sequences and plain values.
-        view: returns its lines and tables; without it they follow from the record. A text is printed as it is, and a
-            `line` is wrapped to the width of a terminal.
+        view: returns its lines and tables. A text is printed as it is, and a `line` is wrapped to the width of a
+            terminal.
         brief: the line that `--quiet` leaves of them, if any.
         is_narrow: lay it out in 80 columns where there is no terminal; otherwise nothing is wrapped there.
     """
@@ -56,7 +51,7 @@ def show(record: Any, view: View | None = None, *, brief: str = "", is_narrow: b
             echo(brief)
     else:
         console = SafeConsole() if is_narrow else unwrapped_console()
-        for part in parts_of(_tree(record)) if view is None else view():
+        for part in view():
             if isinstance(part, str):
                 echo(part)
             else:
@@ -87,54 +82,9 @@ def _tree(record: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(record, enc_hook=str))
 
 
-def parts_of(record: Any, title: str = "") -> Iterator[RenderableType]:
-    """Yield the parts of a tree: names with their values, then a table for each mapping or list inside it."""
-    if isinstance(record, Mapping) and record and all(map(_is_row, record.values())):
-        record = [{" ": name, **row} for name, row in record.items()]
-    if isinstance(record, Mapping):
-        # A list of mappings has a table of its own, and so has a long mapping, and one of shares.
-        below = {
-            name: value
-            for name, value in record.items()
-            if value and _is_table(value) and ("_by_" in name or not _is_row(value) or len(value) > SHORT_MAX)
-        }
-        plain = {name: value for name, value in record.items() if name not in below}
-        if plain and "_by_" in title:
-            yield _shares(plain, _words(title))
-        elif plain:
-            yield table(("", ""), [(_words(name), told(value, name)) for name, value in plain.items()], _words(title))
-        for name, value in below.items():
-            yield from parts_of(value, name)
-        return
-    rows = record if isinstance(record, list) else [record]
-    if not _is_table(rows):
-        yield from map(told, rows)
-        return
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    are_numbers = {name: all(isinstance(row.get(name), int | float | None) for row in rows) for name in names}
-    columns = [f">{_words(name).replace(' ', NEXT_LINE)}" if are_numbers[name] else _words(name) for name in names]
-    yield table(columns, [[told(row.get(name), name) for name in names] for row in rows], _words(title))
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, list) and all(isinstance(row, Mapping) for row in value))
-
-
-def _is_row(value: Any) -> bool:
-    """Return whether a value is a mapping of plain values."""
-    return isinstance(value, Mapping) and bool(value) and not any(map(_is_table, value.values()))
-
-
-def _shares(counts: Mapping[str, Any], title: str) -> RenderableType:
-    """Return the parts of a whole, each with its share and a bar."""
-    whole = sum(counts.values()) or 1
-    bars = {name: Text("█" * round(count / whole * BAR_WIDTH), style="cyan") for name, count in counts.items()}
-    rows = [
-        (name, count if isinstance(count, int) else "", f"{count / whole:.1%}", bars[name])
-        for name, count in counts.items()
-        if count
-    ]
-    return table(("", ">", ">", ""), rows, title)
+def facts_of(record: Mapping[str, Any]) -> RenderableType:
+    """Return the fields of a record, whose names have the units, with their values: a row each."""
+    return table(("", ""), [(_words(name), told(value, name)) for name, value in record.items()])
 
 
 def _words(name: str) -> str:
@@ -159,7 +109,7 @@ def told(value: Any, name: str = "") -> str:
         return f"{value:z.4g}"
     if isinstance(value, Mapping):
         return ", ".join(f"{_words(inner)} {told(each, inner)}" for inner, each in value.items())
-    return ", ".join(told(each, name) for each in value) if isinstance(value, list) else str(value)
+    return "; ".join(told(each, name) for each in value) if isinstance(value, list) else str(value)
 
 
 def line(text: str, style: str = "") -> Text:

@@ -49,15 +49,9 @@ from prism.quoting import printable
 def replicate(name: str | None, out: Path | None, jobs: int | None) -> None:
     """Replicate a published study, and compare its figures with the runs.
 
-    \b
-      prism replicate                        the replications that come with PRISM, each with its last result
-      prism replicate bounded-confidence     run one of them, or go on with it where it was interrupted
-      prism replicate my-study.yaml          one of your own; docs/replications.md has its keys
-
-    A figure is a hit if it is compatible with the runs; docs/replications.md says when. A miss is a result as well, so
-    the exit code is 0.
-
-    The experiment's directory gets replication.json, the line of the ledger.
+    Without a name it lists the replications that come with PRISM, each with its last result. NAME runs one of them, or
+    goes on with it; FILE is one of your own. docs/replications.md has its keys, and says when a figure is a hit. A miss
+    is a result as well, so the exit code is 0.
     """
     if name is None:
         if out is not None or jobs is not None:

@@ -49,12 +49,9 @@ def report(
 ) -> None:
     """Write one HTML file about runs: pictures and tables.
 
-    RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
-    says how to make the runs again. Runs of one configuration with different seeds are drawn as a median and a range;
-    runs of other configurations stand beside them, with the settings that differ. A run that is going on, was stopped
-    or was killed is shown up to its last whole tick, and the page says so at its top.
-
-    docs/cause.md explains every part.
+    RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed. Runs of
+    one configuration with different seeds are drawn as a median and a range; runs of other configurations stand beside
+    them. A run without an end is shown up to its last whole tick. docs/cause.md explains every part.
     """
     if odd:
         if len(paths) > 1:

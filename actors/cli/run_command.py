@@ -7,14 +7,12 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
 import msgspec
 
-from actors.cli.building import build_with_progress
 from actors.cli.command import EXIT_SPENT
 from actors.cli.end_of_run import parts_of_end
 from actors.cli.render import show
@@ -26,19 +24,16 @@ from actors.display.work import GREETING, PREPARING, Standing, progress_shown, s
 from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import logging_to
-from actors.metrics.observation import Observation, observation
-from actors.runs.directory import RunDirectory
+from actors.metrics.observation import Observation
 from actors.runs.execute import Display, Host, Run
-from actors.runs.resume import execute_through_losses, plan_resume, resume_run
+from actors.runs.resume import execute_through_losses
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
 from actors.runtime.gc_pause import share_one_heap
 from actors.runtime.simulation import Progress, Simulation
-from actors.store.lock import locked
 from actors.store.oracle_log import answers_in
 from prism.agents import FALLBACKS
-from prism.errors import OracleUnavailableError
 from prism.quoting import printable
 from prism.wording import counted
 
@@ -102,38 +97,6 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
         sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
-
-
-def branch_and_report(
-    child: RunDirectory,
-    branching: Callable[[Callable[[Simulation], None]], Awaitable[None]],
-    *,
-    prepare: bool,
-    details: bool = False,
-) -> None:
-    """Write a run that branches off another, run it, and report its end as `run_and_report` does.
-
-    Args:
-        child: its directory, just created. It is removed if the new run completes no tick of its own.
-        branching: writes the run, given a function to call with the simulation of the past.
-        prepare: only write it.
-    """
-    with ExitStack() as served, locked(child.path):
-        with ExitStack() as on_failure:
-            on_failure.callback(child.discard)
-            anyio.run(partial(with_progress, branching))
-            on_failure.pop_all()
-        if prepare:
-            text = f"{child.path}: ready; run it with: prism resume {child.path}"
-            show({"directory": child.path, "next": f"prism resume {child.path}"}, lambda: [text], brief=text)
-            return
-        run, _ = resume_run(plan_resume(child.path, build=build_with_progress))
-        try:
-            run_and_report(run, served.enter_context(observation(run.config)), details=details)
-        except OracleUnavailableError:
-            if not run.has_new_ticks:
-                child.discard()
-            raise
 
 
 def _print_fallbacks(summary: Summary, path: Path) -> None:

@@ -24,11 +24,8 @@ from prism.wording import counted
 def runs(root: Path) -> None:
     """List the runs in a directory, the newest first, with their state.
 
-    DIR (default: runs) may also be a single run. `watch prism runs` shows the list again and again, and `prism view`
-    follows runs on a page.
-
-    If a process works on a run, its state is its phase: starting, recovering, running, waiting_for_oracle,
-    waiting_for_disk, stopping or ended; the note says since when, and why it waits. If no process works on it:
+    DIR (default: runs) may also be a single run. If a process works on a run, its state is its phase, and the note says
+    since when, and why it waits. If no process works on it:
 
     \b
     done      it has all its ticks; `prism resume --ticks` makes it longer

@@ -51,10 +51,6 @@ def _pairs(example: str, read: Callable[[str, str], tuple[Any, Any]]) -> Callabl
     return parse
 
 
-SPEED, FAULTS = "Speed", "Faults"
-"""The titles of the options of `prism testing serve`."""
-
-
 @click.group(cls=Group)
 def testing() -> None:
     """Serve a stand-in for a language model, to try a run with.
@@ -81,21 +77,9 @@ def testing() -> None:
     metavar="NAME",
     help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
-@count_option(
-    "--slots", metavar=None, section=SPEED, default=DEFAULT.slots, help="Calls that run at once; the others wait."
-)
-@option("--latency", section=SPEED, type=SECONDS, default=0.0, metavar="S", help="Seconds a call takes, on average.")
-@option(
-    "--p99",
-    section=SPEED,
-    type=SECONDS,
-    metavar="S",
-    help="Make latencies log-normal, with this 99th percentile in seconds: 1 to 15 times --latency.",
-)
-@option("--seed", section=FAULTS, type=int, default=0, help="Seed of latencies and faults.")
+@option("--latency", type=SECONDS, default=0.0, metavar="S", help="Seconds a call takes, on average.")
 @option(
     "--faults",
-    section=FAULTS,
     type=click.FloatRange(0, 1),
     default=0.0,
     metavar="SHARE",
@@ -104,7 +88,6 @@ def testing() -> None:
 @option(
     "--fault",
     "shares",
-    section=FAULTS,
     multiple=True,
     callback=_pairs("NAME=SHARE, as in hang=0.1", lambda name, share: (Fault(name), float(share))),
     metavar="NAME=SHARE",
@@ -114,7 +97,6 @@ def testing() -> None:
 @option(
     "--fault-at",
     "at",
-    section=FAULTS,
     multiple=True,
     callback=_pairs("N=NAME, as in 3=reset", lambda number, name: (int(number), Fault(name))),
     metavar="N=NAME",
@@ -125,22 +107,15 @@ def serve(**given: Any) -> None:
     """Serve a stand-in for a model, which fails as told.
 
     It speaks Ollama's API and OpenAI's. It has no model: it answers each question within the schema that comes with it,
-    with made-up values, and the same question in the same way. Latencies and faults follow from --seed and the number
-    of the call. Ctrl-C ends it and prints what it was asked.
-
-    \b
-      prism testing serve --faults 0.05          one call in twenty fails, in every way there is
-      prism testing serve --latency 1 --p99 8    as slow as a model
-      prism testing serve --fault hang=0.01      one call in a hundred is never answered
+    with made-up values, and the same question in the same way. Ctrl-C ends it and prints what it was asked.
     """
-    begun, seed = monotonic(), given["seed"]
+    begun = monotonic()
     shares = dict.fromkeys(Fault, given["faults"] / len(Fault)) if given["faults"] else {}
     try:
         settings = ServerSettings(
             models=given["models"],
-            slots=given["slots"],
-            latency=Latency(mean_s=given["latency"], p99_s=given["p99"], seed=seed),
-            faults=FaultPlan(shares={**shares, **given["shares"]}, at=given["at"], seed=seed),
+            latency=Latency(mean_s=given["latency"]),
+            faults=FaultPlan(shares={**shares, **given["shares"]}, at=given["at"]),
             keeps=0,  # the caller cannot read them from here
         )
         with ExitStack() as stack:

@@ -35,12 +35,9 @@ from prism.no_effect import told
 def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, prompts: bool) -> None:
     """Check a configuration and its files, and say what would be run.
 
-    Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. All
-    that a run makes before its first tick is made here, too: seconds for each million people. --forecast takes some
-    seconds more. --prompt asks no model: it shows what one would be asked.
-
-    Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
-    line, and what was expected; the exit code is then 3.
+    CONFIG is chosen as for `prism run`. All that a run makes before its first tick is made here, too. --prompt asks no
+    model: it shows what one would be asked. A mistake is one line that names the file, the key and the line, and what
+    was expected; the exit code is then 3.
     """
     path = choose_config(config, "checking")
     settings = read_config(path, overrides)

@@ -40,16 +40,9 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: b
     """Compare runs with figures of the real world.
 
     RUN is a run's directory. Several runs of one configuration with different seeds are taken together. Each line shows
-    the real figure, that of the runs with its 95% interval (90% of the runs for an economy), how far apart the two
-    distributions are, and whether the limit is met. docs/realism.md explains every fact and its source. For an economy
-    a second table compares its policy rule with the real interest rates: docs/economy.md.
-
-    \b
-    Files of real figures:
-      cascades  cascade,node,parent,delay_minutes   shapes of cascades, at equal sizes
-      hours     h00 to h23, a row for each account  activity by hour of the day
-      quarters  year,quarter,realgdp,cpi,tbilrate,unemp   moments of an economy
-    Without a file, a social run is compared with published figures alone.
+    the real figure, that of the runs with its interval, how far apart the two distributions are, and whether the limit
+    is met. docs/realism.md explains every fact, its source, and the files of real figures; docs/economy.md the second
+    table of an economy. Without a file, a social run is compared with published figures alone.
     """
     configs = observed_configs(paths)
     config = configs[paths[0]]

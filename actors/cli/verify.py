@@ -25,12 +25,10 @@ def verify(path: Path, *, quick: bool) -> None:
     """Check every file of a run, and that the files agree.
 
     RUN is the run's directory. First the CRCs and hashes in its files are checked. Then the run is done again without a
-    model, as `prism replay` does, to compare each row of rounds.csv and the counts in summary.json. That takes as long
-    as a run with the embedded oracle; --quick leaves this out, and says so.
+    model, as `prism replay` does, to compare each row of rounds.csv and the counts in summary.json.
 
-    Prints one line for each file, and for each input file that the run was made of. The exit code is 1 if the content
-    of any is not what was written; --quiet prints the lines of these alone. A torn end, as a crash leaves it, counts as
-    damage here; `prism resume` cuts it off. Changes nothing.
+    The exit code is 1 if the content of any file is not what was written; --quiet prints the lines of these alone. A
+    torn end, as a crash leaves it, counts as damage here; `prism resume` cuts it off. Changes nothing.
     """
     directory = RunDirectory(path)
     checked = verify_run(directory)

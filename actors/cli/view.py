@@ -22,10 +22,7 @@ from actors.studies.experiments.record import is_experiment
 def view(root: Path, host: str, port: int, *, opens: bool) -> None:
     """Serve a local web page that shows runs and experiments.
 
-    RUN_OR_DIR is a directory with runs (default: runs), one run, or an experiment.
-
-    The page shows the list of runs; of a run its states over time, its people and their ties, its cascades, every agent
-    with its questions, the oracle, and the council of an economy; two runs side by side; and it follows runs that are
+    RUN_OR_DIR is a directory with runs (default: runs), one run, or an experiment. The page also follows runs that are
     under way. It only reads, so it is never in a run's way, and runs no code that you have not run here before. Ctrl-C
     ends it.
 

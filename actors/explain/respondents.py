@@ -46,14 +46,6 @@ def chosen_people(run: OpenRun, named: str) -> list[int]:
     return sorted(found)
 
 
-def checked_tick(run: OpenRun, tick: int) -> int:
-    """Return a number of ticks, if the run has so many."""
-    if tick > run.length:
-        problem = f"there is no moment after {tick:,} ticks; the run has {run.length:,} ticks"
-        raise RunDirectoryError(f"{run.path}: {problem}")
-    return tick
-
-
 def tick_of(run: OpenRun, round_number: int) -> int:
     """Return the whole ticks at the end of a round; 0 for round 0, the beginning."""
     length = run.config.simulation.ticks_per_round

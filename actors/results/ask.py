@@ -20,7 +20,7 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.files import read_json, refuse_links, remove_abandoned, write_json
 from actors.core.machine import not_installed
-from actors.explain.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
+from actors.explain.respondents import LINES, chosen_people, people_of, respondents_at, tick_of
 from actors.explain.retrace import OnBegin, OpenRun
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
@@ -89,15 +89,13 @@ class Survey:
 
     Args:
         path: the run's directory, of which nothing changes.
-        at: the round after which it is asked, or tick: the whole ticks before it; by default as in the file, or the
-            end.
+        at: the round after which it is asked; by default as in the file, or the end.
         agents: the people, such as `0-99,120,Ada Novak`; empty for all.
-        repeat: how often each question is asked; by default as the file says.
         out: the directory of the answers; None for no files.
         overrides: `a.b=value` each: settings of the oracle and the model.
 
     Raises:
-        RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
+        RunDirectoryError: there is no such run, round or person; it has no people; a setting is not one of the
             oracle; or `out` holds other files than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
         JournalError, InputError, RunDirectoryError, UntrustedCodeError: as for `OpenRun`.
@@ -109,16 +107,13 @@ class Survey:
         questions: Path,
         *,
         at: int | None = None,
-        tick: int | None = None,
         agents: str = "",
-        repeat: int | None = None,
         out: Path | None = None,
         overrides: Sequence[str] = (),
     ) -> None:
         with telling_kind(questions, QUESTIONNAIRE):
             text = read_text(questions, "expected a YAML file with questions: docs/language-models.md")
-            read = read_questionnaire(text, str(questions))
-        self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
+            self._questionnaire = read_questionnaire(text, str(questions))
         self.path, self.out = path, out
         read_manifest(path)  # this raises the error of a directory that is no run
         refuse_other_settings(path, overrides, _OWN, "people are asked as they were in the recorded run")
@@ -134,7 +129,7 @@ class Survey:
         self._run = OpenRun(path)
         people_of(self._run)
         self._numbers = chosen_people(self._run, agents)
-        self._moments = self._moments_at(at, tick)
+        self._moments = self._moments_at(at)
         self._embedded = None
         self.oracle = "expressions of the questionnaire"
         if self._config.oracle.backend == "choice":
@@ -162,9 +157,7 @@ class Survey:
     def items(self) -> tuple[Item, ...]:
         return self._questionnaire.items
 
-    def _moments_at(self, at: int | None, tick: int | None) -> dict[str, int]:
-        if tick is not None:
-            return {f"tick {tick}": checked_tick(self._run, tick)}
+    def _moments_at(self, at: int | None) -> dict[str, int]:
         rounds = self._questionnaire.at if at is None else {f"round {at}": at}
         return {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.length}
 

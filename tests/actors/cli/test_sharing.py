@@ -36,7 +36,7 @@ def summary(path: Path) -> dict[str, object]:
 def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism) -> None:
     ended = prism("run", "small.yaml", "--ticks", "24", "--out", "shared", "--details", *SHARED)
     assert ended.code == 0
-    assert re.search(r"^asked for all +\d+ *\n", ended.out, re.MULTILINE)
+    assert re.search(r"asked for all \d+", " ".join(ended.out.split()))
     assert "sharing: divergence from individual judgements 0." in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
