@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
-
-import numpy as np
 
 from prism.experiment.hypothesis_tests import Hypothesis
 
 POWER = 0.8
-SMALLEST = 1e-3  # standard deviations, where the search begins
+LARGEST = 50.0  # standard deviations: no larger effect is searched for
 RANK_EFFICIENCY = 3 / math.pi  # of tests by ranks beside t tests, for normal differences (Lehmann 1975)
 
 
@@ -24,21 +21,17 @@ def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float) -> float | No
         seeds: of each condition.
         alpha: the false alarms of this test alone.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415
-    from statsmodels.stats.power import TTestIndPower, TTestPower  # noqa: PLC0415  # an extra, and slow to import
+    # The power functions of statsmodels take a noncentral t that is not a number for some effects.
+    from scipy import optimize, stats  # noqa: PLC0415
 
-    alternative, wanted = "two-sided" if hypothesis.alternative == "two-sided" else "larger", POWER
+    number = seeds * (1.0 if hypothesis.test in ("t", "equivalence") else RANK_EFFICIENCY)
+    freedom, scale = (2 * number - 2, number / 2) if hypothesis.test == "mann_whitney" else (number - 1, number)
+    tails, wanted = 2 if hypothesis.alternative == "two-sided" else 1, POWER
     if hypothesis.test == "equivalence":  # two one-sided tests, which must both find it
-        alternative, wanted = "larger", (1 + POWER) / 2
-    pairs = seeds * (1.0 if hypothesis.test in ("t", "equivalence") else RANK_EFFICIENCY)
-    power = TTestIndPower().power if hypothesis.test == "mann_whitney" else TTestPower().power
+        tails, wanted = 1, (1 + POWER) / 2
+    critical = stats.t.isf(alpha / tails, freedom)
 
     def lacking(size: float) -> float:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            return wanted - float(np.squeeze(power(size, pairs, alpha, alternative=alternative)))
+        return wanted - float(stats.nct.sf(critical, freedom, size * math.sqrt(scale)))
 
-    size = SMALLEST
-    while lacking(size) > 0.0:  # not a number where an effect is so large that the noncentral curve overflows
-        size *= 2.0
-    return float(brentq(lacking, size / 2.0, size)) if lacking(size) <= 0.0 and size > SMALLEST else None
+    return float(optimize.brentq(lacking, 0.0, LARGEST)) if lacking(LARGEST) < 0.0 else None
