@@ -2,8 +2,8 @@
 
 A model may think before it answers, and name in its thoughts what it then rejects. So what stands between tags of
 reasoning does not count, and of several JSON objects the last one does. Where nothing holds them to a schema, small
-models write options as words, with other separators, or as an object that is almost JSON. That is read if exactly one
-option can be meant: asking again costs a call, and a guess costs the result.
+models write options as words, or with other separators. That is read if exactly one option can be meant: asking again
+costs a call, and a guess costs the result.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
-
-import yaml
 
 from prism.errors import OracleResponseError
 from prism.statechart.oracle import NEXT_STATE, parse_oracle_response
@@ -34,16 +32,10 @@ _TAG = re.compile(
 )
 """A tag around reasoning: `<think>`, or `[THINK]` as Mistral's models write it."""
 _FENCE = re.compile(r"```[a-zA-Z0-9]*")
-_BRACES = re.compile(r"\{[^{}]*\}")
 _MARKS = " \t\r\n\"'`*“”„‟«»‘’‚‛‹›"  # noqa: RUF001
 """The characters that may stand around a name."""
 _BETWEEN = re.compile(r"(?<=\w)(?<!\d)[ \t_\-‐‑]+(?=\w)|(?<=\d)[ \t_\-‐‑]+(?=[^\W\d])")  # noqa: RUF001
 """The separators between the words of a name; digits stay apart, so `1 2` is not `12`."""
-_DENIAL = re.compile(
-    r"\b(?:not?|never|neither|nor|none|without|except|avoid\w*|instead|rather|unless|cannot|wrong|or)\b|n['’]t\b|\?",  # noqa: RUF001
-    re.IGNORECASE,
-)
-"""The words around a loosely worded object that may deny it."""
 
 
 def _refuse(constant: str) -> float:
@@ -154,38 +146,19 @@ def json_objects(text: str) -> list[str]:
 def loose_choice(text: str, key: str, options: Sequence[str]) -> str | None:
     """Return the JSON that a loosely worded answer means: an object with one of the options under the key.
 
-    The whole text may be the option, or an object that YAML reads: in single quotes or none, with a comma too many.
-    The other texts of that object are kept.
+    The whole text may be the option, or JSON with key and option in another case or with other separators.
 
     Returns:
         None if none of the options is meant, or not exactly one.
     """
     if len(text) > LOOSE_CHARS_MAX:
         return None
-    plain = _FENCE.sub(" ", text)
-    found: list[dict[str, Any]] = [{key: plain}]
-    if objects := _BRACES.findall(plain):
-        if _DENIAL.search(_BRACES.sub(" ", plain)):
-            return None
-        found = [pairs for each in objects if (pairs := _pairs(each)) is not None]
+    found: list[dict[str, Any]] = [json.loads(each) for each in json_objects(text)] or [{key: _FENCE.sub(" ", text)}]
     named = [{key if _plain(name) == _plain(key) else name: value for name, value in pairs.items()} for pairs in found]
     named = [pairs for pairs in named if key in pairs]
     meant = {_option(pairs[key], options) for pairs in named}
     option = meant.pop() if len(meant) == 1 else None
     return None if option is None else json.dumps({**named[-1], key: option})
-
-
-def _pairs(text: str) -> dict[str, Any] | None:
-    try:
-        found = yaml.load(text, yaml.BaseLoader)  # noqa: S506  # makes texts alone: not even `yes` is a truth value
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
-    is_flat = isinstance(found, dict) and all(isinstance(each, str) for each in found)
-    return {name.strip(_MARKS): _unquoted(value) for name, value in found.items()} if is_flat else None
-
-
-def _unquoted(value: object) -> object:
-    return value.strip(_MARKS) if isinstance(value, str) else value
 
 
 def _option(value: object, options: Sequence[str]) -> str | None:

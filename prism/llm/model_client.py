@@ -350,8 +350,6 @@ class ModelClient(Backend):
         body = self._body(SELF_TEST, FREE, self._config.num_predict, self._config.temperature)
         options = body.pop("options", {})
         instead = {name: "null" for name in (*body, *options) if name not in ("model", "messages")}
-        if "stream must be true" in detail:
-            instead["stream"] = "true"
         if "max_completion_tokens" in detail:
             instead["max_tokens"] = f"null, max_completion_tokens: {self._config.num_predict}"
         named = [name for name in instead if re.search(rf"(?<![\w-]){name}(?![\w-])", detail)]

@@ -1,14 +1,12 @@
 """The replies of servers, read into one record whatever the protocol, and the text that counts in them.
 
-Servers differ in details that their clients must accept: a text in parts, counts that are null, a stream where
-none was asked for, an error with status 200. This module accepts them, so that no adapter has to know them.
+Servers differ in details that their clients must accept: a text in parts, counts that are null, an error with status
+200. This module accepts them, so that no adapter has to know them.
 """
 
 from __future__ import annotations
 
-import codecs
 import json
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -27,26 +25,9 @@ WITHHELD: Final = frozenset(
 """The reasons of servers for an answer that was withheld, in small letters."""
 REASONING: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
-STATUSES: Final = {
-    400: "invalid_request_error bad_request context_length_exceeded content_filter content_policy_violation",
-    401: "authentication_error invalid_api_key unauthorized",
-    402: "insufficient_balance insufficient_credits payment_required",
-    403: "permission_error permission_denied forbidden",
-    404: "not_found_error not_found model_not_found",
-    408: "request_timeout",
-    429: "insufficient_quota rate_limit_error rate_limit_exceeded too_many_requests resource_exhausted",
-    500: "server_error internal_error internal_server_error api_error",
-    502: "bad_gateway",
-    503: "overloaded_error overloaded service_unavailable unavailable",
-    504: "timeout_error gateway_timeout",
-}
-"""The words by which errors with status 200 name their real status."""
 TOKENS_MAX: Final = 10**9
 """A count from here on is a mistake of the server."""
 
-_STATUS_OF = {word: status for status, words in STATUSES.items() for word in words.split()}
-_EVENT = re.compile(rb"^data:", re.MULTILINE)
-"""The beginning of an event; comments and other fields may stand before it."""
 _Object = Mapping[str, Any]
 _Ending = Literal["stop", "cut", "unstated", "refused"]
 
@@ -118,42 +99,29 @@ def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({
         ValueError: it is no such reply, or an error that names no status.
         StatusError: it is an error that was sent with status 200 and names another status.
     """
-    pieces, is_stream = _pieces(body)
     try:
-        reply, parts = _merged(pieces)
+        reply = _object(body)
     except StatusError as error:
         error.pause_s = retry_after_s(headers)
         raise
     if not isinstance(reply.get("choices"), list):
         raise ValueError(f"the reply has no choices: {body[:80].decode(errors='replace')!r}")
     choice = _first(reply["choices"])
-    message = parts if is_stream else choice.get("message")
-    reason = reply["finish_reason"] if is_stream else choice.get("finish_reason")
-    return _reply(
-        message if isinstance(message, dict) else {"content": choice.get("text")},
-        reason,
-        str(reason or "no finish_reason"),
-        reply.get("model"),
-        _usage(reply),
-    )
+    message, reason = choice.get("message"), choice.get("finish_reason")
+    message = message if isinstance(message, dict) else {"content": choice.get("text")}
+    return _reply(message, reason, str(reason or "no finish_reason"), reply)
 
 
 def read_chat(body: bytes) -> Reply:
     """Return the reply of Ollama's `/api/chat`. It raises as `read_completion`."""
-    pieces, _ = _pieces(body)
-    reply, message = _merged(pieces)
-    if not any(isinstance(each.get("message"), dict) for each in pieces):
+    reply = _object(body)
+    if not isinstance(message := reply.get("message"), dict):
         raise ValueError(f"the reply has no message: {body[:80].decode(errors='replace')!r}")
-    return _reply(
-        message,
-        (reply.get("done_reason") or "stop") if reply.get("done") is True else None,
-        "done: false",
-        reply.get("model"),
-        _usage(reply),
-    )
+    reason = (reply.get("done_reason") or "stop") if reply.get("done") is True else None
+    return _reply(message, reason, "done: false", reply)
 
 
-def _reply(message: _Object, reason: object, unstated: str, model: object, usage: Usage) -> Reply:
+def _reply(message: _Object, reason: object, unstated: str, reply: _Object) -> Reply:
     """Return the reply that a message makes.
 
     Args:
@@ -164,7 +132,7 @@ def _reply(message: _Object, reason: object, unstated: str, model: object, usage
     reasonings = (message.get(name) for name in REASONING)
     reasoning = next((text for text in reasonings if isinstance(text, str) and text), "")
     if not text.strip():  # some servers put the answer in another field, and leave this one blank
-        text = _arguments(message) or (reasoning if _is_json(reasoning) else "")
+        text = reasoning if _is_json(reasoning) else ""
     ending: _Ending = "stop"
     if not isinstance(reason, str) or not reason:
         ending = "unstated"
@@ -173,8 +141,9 @@ def _reply(message: _Object, reason: object, unstated: str, model: object, usage
     refusal = message.get("refusal")
     if isinstance(refusal, str) and not text:
         ending, unstated = "refused", refusal.strip() or "an empty refusal"
+    model = reply.get("model")
     named = model if isinstance(model, str) else ""
-    return Reply(text=text, reasoning=reasoning, ending=ending, unstated=unstated, model=named, usage=usage)
+    return Reply(text=text, reasoning=reasoning, ending=ending, unstated=unstated, model=named, usage=_usage(reply))
 
 
 def _joined(parts: object) -> str:
@@ -187,20 +156,10 @@ def _joined(parts: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _arguments(message: _Object) -> str:
-    """Return the arguments of the only call of a tool, as JSON; OpenAI sends them as a text, Ollama as an object."""
-    call = _first(message.get("tool_calls")) or message
-    function = call.get("function") or call.get("function_call")
-    arguments = function.get("arguments") if isinstance(function, dict) else None
-    if isinstance(arguments, dict):
-        return json.dumps(arguments)
-    return arguments if isinstance(arguments, str) else ""
-
-
 def usage_of(body: bytes) -> Usage | None:
     """Return the tokens that a reply of any kind names; None if it is an error that names its status."""
     try:
-        return _usage(_merged(_pieces(body)[0])[0])
+        return _usage(_object(body))
     except StatusError:
         return None
     except (ValueError, RecursionError):
@@ -225,64 +184,26 @@ def _first(found: object) -> _Object:
     return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
 
 
-def _object(text: bytes) -> _Object:
-    found = msgspec.json.decode(text.removeprefix(codecs.BOM_UTF8))
-    if not isinstance(found, dict):
-        raise ValueError(f"the reply is no object: {text[:80].decode(errors='replace')!r}")
-    return found
-
-
-def _pieces(body: bytes) -> tuple[list[_Object], bool]:
-    """Return the objects of a reply, and whether they are events: one, or those of a stream in events or in lines."""
-    is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
-    prefix = b"data:" if is_stream else b""
-    try:
-        return [_object(body)], False
-    except ValueError:
-        if not is_stream and b"\n" not in body.strip():
-            raise
-    lines = (line.strip() for line in body.splitlines())
-    texts = (line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix))
-    return [_object(text) for text in texts if text and text != b"[DONE]"], is_stream
-
-
-def _merged(pieces: list[_Object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a reply, and its message, whose texts may come in the pieces of a stream.
+def _object(body: bytes) -> _Object:
+    """Return the object of a reply with status 200.
 
     Raises:
-        ValueError, StatusError: a piece is an error.
+        ValueError: it is none, or an error.
+        StatusError: it is an error that names its status by a number.
     """
-    head: dict[str, Any] = {"finish_reason": None}
-    message: dict[str, Any] = {}
-    for piece in pieces:
-        _raise_error_within(piece)
-        choice = _first(piece.get("choices"))
-        delta = choice.get("delta") or piece.get("message")
-        finish = choice.get("finish_reason") or head["finish_reason"]
-        head |= {name: value for name, value in piece.items() if value is not None}
-        head["finish_reason"] = finish
-        for name, value in delta.items() if isinstance(delta, dict) else ():
-            if isinstance(value, str) and name != "role":
-                message[name] = message.get(name, "") + value
-            elif value:
-                message[name] = value
-    return head, message
-
-
-def _raise_error_within(reply: _Object) -> None:
-    """Raise the error in a reply with status 200, under the status that it names by a number or a word."""
+    reply = msgspec.json.decode(body)
+    if not isinstance(reply, dict):
+        raise ValueError(f"the reply is no object: {body[:80].decode(errors='replace')!r}")
     first = _first(reply.get("choices"))
     error = first.get("error") or (None if first else reply.get("error"))
     if not error and reply.get("object") == "error":
         error = {name: value for name, value in reply.items() if name != "object"}
     if not error:
-        return
+        return reply
     text = json.dumps({"error": error})
     holders = [holder for holder in (error, reply) if isinstance(holder, dict)]
-    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code", "type")]
-    numbers = (int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600)
-    words = (_STATUS_OF[name.lower()] for name in named if name.lower() in _STATUS_OF)
-    status = next(numbers, next(words, None))
+    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code")]
+    status = next((int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600), None)
     if status is not None:
         raise StatusError(status, text)
     raise ValueError(error_text(text))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
-from prism.llm.answer import LOOSE_CHARS_MAX, extract_object, json_objects, loose_choice, read_choice
+from prism.llm.answer import extract_object, json_objects, loose_choice, read_choice
 from prism.llm.reply import Reply, text_of
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
@@ -41,16 +41,9 @@ REPAIRED = {
     "camel_case": '{"nextState": "engagingLike"}',
     "full_stop": '{"next_state": "engaging_like."}',
     "key_in_capitals": '{"NEXT_STATE": "engaging_like"}',
-    "single_quotes": "{'next_state': 'engaging_like'}",
-    "no_quotes": "{next_state: engaging_like}",
-    "typographic_quotes": "{“next_state”: “engaging_like”}",
-    "comma_too_many": '{"next_state": "engaging_like",}',
-    "two_loose_objects": "{'next_state': 'engaging_like'} {'next_state': 'Engaging like'}",
     "bare_word": "engaging_like",
     "word_in_quotes": '"engaging_like"',
     "bold": "**Engaging like.**",
-    "fenced_object": "```json\n{'next_state': 'engaging_like'}\n```",
-    "object_in_prose": "Here is my answer: {'next_state': 'engaging_like'}",
     "word_after_a_thought": "<think>scrolling is dull</think>Engaging like",
 }
 UNCLEAR = {
@@ -58,19 +51,16 @@ UNCLEAR = {
     "thoughts_and_prose": f"{LIKE}</think> I do not know",
     "negated": "not engaging_like",
     "negated_in_an_object": '{"next_state": "not engaging_like"}',
-    "negated_around_an_object": "Never {'next_state': 'composing'}",
     "shouted": "!engaging_like",
     "a_part": '{"next_state": "engaging"}',
     "another_word": '{"next_state": "liking"}',
     "two_words": "engaging_like or composing",
     "two_options_in_one_text": '{"next_state": "scrolling | composing"}',
-    "two_loose_objects": "{'next_state': 'scrolling'} {'next_state': 'composing'}",
-    "another_option_around": "{'next_state': 'composing'} rather than scrolling",
-    "a_comment": '{"next_state": "composing" // I like trains\n}',
-    "a_list": "{'next_state': ['composing', 'scrolling']}",
+    "no_json": "{'next_state': 'composing'}",
+    "a_list": '{"next_state": ["composing", "scrolling"]}',
     "a_label": "next_state: composing",
     "prose": "I would go with composing, I think.",
-    "another_key": "{'state': 'composing'}",
+    "another_key": '{"state": "composing"}',
     "nothing": " ",
     "no_object": "{}",
 }
@@ -94,7 +84,7 @@ def test_every_wording_is_read_as_the_option_that_it_can_only_mean_or_not_at_all
 
 
 def test_a_loosely_worded_answer_keeps_its_other_texts() -> None:
-    said = "{'Choice': 'Write A Reply', 'text': 'It is a long line', 'reason': 'trains',}"
+    said = '{"Choice": "Write A Reply", "text": "It is a long line", "reason": "trains"}'
     found = loose_choice(said, "choice", ["write a reply", "scroll on"])
     assert json.loads(found or "") == {"choice": "write a reply", "text": "It is a long line", "reason": "trains"}
 
@@ -116,7 +106,6 @@ def test_the_problem_named_is_that_of_the_last_object() -> None:
         (("1", "2"), "-1", None),
         (("12", "2"), "1 2", None),
         (("c++", "c"), "C.", "c"),
-        (("yes", "no"), "{next_state: yes}", "yes"),
         (("été", "hiver"), "ÉTÉ", "été"),
     ],
 )
@@ -159,7 +148,6 @@ def test_an_object_is_found_whole_in_any_prose(before: str, after: str, rest: di
 
 
 PIECES = ("{", '{"a":', '{"\\', '{"a":"', "{}", '{"a":[{},', "<think>", "</think>", "<", '{"a{\n', '{"a":1,')
-LOOSE_PIECES = ("{'a':", "'", "{'a': 'b',", "//", "{#", "“", "a, ", "{a:b} ", "{'a': '\\", "{&a [*a]}")
 
 
 def test_the_time_is_linear_in_the_length() -> None:
@@ -172,8 +160,6 @@ def test_the_time_is_linear_in_the_length() -> None:
         piece
     ) in PIECES:  # quadratic time would be four hundred times as long; the rest is for the clock and the machine
         assert seconds(piece, 200_000) < 100 * seconds(piece, 10_000) + 0.5, piece
-    for piece in LOOSE_PIECES:
-        assert loose_choice((piece * LOOSE_CHARS_MAX)[:LOOSE_CHARS_MAX], "next_state", ["a", "b"]) is None
 
 
 @catalogue(
@@ -192,12 +178,12 @@ def test_a_server_that_thinks_in_its_answers_is_read_without_its_thoughts(conten
 async def test_unclear_answers_are_asked_again_and_repaired_ones_are_counted(
     tmp_path: Path,
 ) -> None:
-    loose = "{'choice': 'Write A Reply', 'text': 'It is a long line', 'reason': 'trains',}"
+    loose = '{"Choice": "Write A Reply", "text": "It is a long line", "reason": "trains"}'
     exact, turn = json.dumps({"choice": "like the post", "text": "", "reason": ""}), iter(range(10**6))
 
     def say(messages: Sequence[Mapping[str, object]], _options: object, _form: object) -> str:
         if any("sky" in str(message["content"]) for message in messages):
-            return "{'Answer': 'Yes'}"
+            return '{"Answer": "Yes"}'
         return ("not like the post", exact, "Like The Post.", loose)[next(turn) % 4]
 
     settings = ServerSettings(reply=say, quirks=("format_ignored",), systemone=SystemOne.OFF)

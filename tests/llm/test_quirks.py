@@ -19,14 +19,14 @@ SCHEMA, OBJECT, PROMPT = 0, 1, 2
 WORKS: dict[str, dict[int, tuple[str, ...]]] = {
     "openai": {
         SCHEMA: ("json_alone", "thinks_in_answer", "lone_think_end", "endless_blanks", "content_parts",
-                 "reasoning_only", "tool_call", "unfinished", "streams", "packed", "errors_with_200",
+                 "reasoning_only", "unfinished", "packed", "errors_with_200",
                  "models_forbidden", "chat_alone"),
         OBJECT: ("no_schema", "strict_not_found"),
         PROMPT: ("no_response_format", "format_ignored", "no_system_role", "loosely_worded", "fenced",
-                 "thinks_in_answer format_ignored no_system_role", "tool_call format_ignored unfinished"),
+                 "thinks_in_answer format_ignored no_system_role", "format_ignored unfinished"),
     },
     "ollama": {
-        SCHEMA: ("thinks_in_answer", "tool_call", "unfinished", "streams", "chat_alone"),
+        SCHEMA: ("thinks_in_answer", "unfinished", "chat_alone"),
         OBJECT: ("no_schema", "json_alone"),
         PROMPT: ("format_ignored", "no_system_role"),
     },
@@ -55,8 +55,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "strict_fields": ((f"{RUNS}refused: {FORBIDDEN.format('seed')}; {FORBIDDEN.format('stream')}; {EXTRA}"
                       "{seed: null, stream: null}"), extra(seed=None, stream=None)),
     "silent_refusal": (f"{RUNS}refused: Bad Request; {ELSE}", extra(seed=None)),
-    "streams_alone": ((f"{RUNS}refused: This model only supports streaming: stream must be true; {EXTRA}"
-                      "{stream: true}"), extra(stream=True)),
     "thinks_long": ((f"{JSON}the answer was cut at 64 tokens; raise llm.num_predict, or turn thinking off by "
                     "llm.request.extra_body"), {"num_predict": 256}),
     "gzip_bomb": (f"{JSON}answer larger than 1 MB; the rest of it was not read; {PATH}", {}),

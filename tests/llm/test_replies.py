@@ -26,9 +26,7 @@ def completion(message: Any, **choice: Any) -> bytes:
         ({"content": {"answer": "yes"}}, YES),
         ({"content": "\n", "reasoning": YES}, YES),
         ({"content": "", "reasoning": f"Hm, {YES}?"}, ""),
-        ({"tool_calls": [{"function": {"arguments": {"answer": "yes"}}}]}, YES),
-        ({"function_call": {"arguments": YES}}, YES),
-        ({"content": 7, "tool_calls": 3, "reasoning": {}}, ""),
+        ({"content": 7, "reasoning": {}}, ""),
         (None, ""),
     ],
 )
@@ -56,31 +54,6 @@ def test_tokens_that_are_not_counted_are_none(usage: Any) -> None:
     body = {"choices": [{"message": {"content": YES}, "finish_reason": "stop"}], "usage": usage, "model": None}
     reply = read_completion(json.dumps(body).encode())
     assert (reply.usage, reply.model) == ((0, 0, 0), "")
-
-
-def test_a_stream_of_events_is_one_reply() -> None:
-    chunks = [
-        {"choices": [{"delta": {"role": "assistant"}}], "model": "m"},
-        {"choices": [{"delta": {"content": YES[:4], "reasoning_content": "Hm"}}]},
-        {"choices": [{"delta": {"content": YES[4:]}, "finish_reason": "stop"}]},
-        {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}},
-    ]
-    lines = [": a comment", *(f"data: {json.dumps(chunk)}" for chunk in chunks), "data: [DONE]", ""]
-    for end in ("\n\n", "\r\n\r\n"):
-        reply = read_completion(end.join(lines[1:]).encode())
-        assert (reply.text, reply.reasoning, reply.ending) == (YES, "Hm", "stop")
-        assert (reply.model, reply.usage) == ("m", (3, 4, 0))
-
-
-def test_lines_of_ollama_are_one_reply() -> None:
-    lines = [
-        {"message": {"content": YES[:4]}, "done": False},
-        {"message": {"content": YES[4:]}, "done": False},
-        {"message": {"content": ""}, "done": True, "done_reason": "stop", "eval_count": 5, "model": "m"},
-    ]
-    reply = read_chat("\n".join(map(json.dumps, lines)).encode())
-    assert (reply.text, reply.ending, reply.usage.completion_tokens) == (YES, "stop", 5)
-    assert read_chat(json.dumps(lines[0], indent=1).encode()).ending == "unstated"
 
 
 @catalogue("body", [b"", b"text", b"[]", b"{}", b"\xff", b'{"choices": {}}', b"[" * 100_000, b"data: x"])

@@ -92,11 +92,6 @@ def _refuse_system(body: Body) -> Reply | None:
     return _error("System role not supported", 500) if has_system else None
 
 
-def _refuse_unstreamed(body: Body) -> Reply | None:
-    message = "This model only supports streaming: stream must be true"
-    return None if body.get("stream") is True else _error(message)
-
-
 def _refuse_key(name: str, query: str = "") -> Callable[[str, str, Mapping[str, str]], Reply | None]:
     """Return the refusal of requests without the key in a header of its own, or without a parameter."""
 
@@ -133,8 +128,7 @@ def _loosely(text: str) -> str:
     words = value.replace("_", " ").title()
     wordings = (
         f"{words}.",
-        f"{{'{key.title()}': '{words}',}}",
-        f"```\n{{“{key}”: “{words}”}} // sure\n```",
+        f'```\n{{"{key.title()}": "{words}"}}\n```',
         f"**{value}**",
     )
     return wordings[zlib.crc32(text.encode()) % len(wordings)]
@@ -154,30 +148,10 @@ def _on_message(change: Callable[[Body], Body]) -> Callable[[Body], Body]:
     return render
 
 
-def _as_call(message: Body) -> Body:
-    function = {"name": "answer", "arguments": message["content"]}
-    return {**message, "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
-
-
 def _unfinished(reply: Body) -> Body:
     if "choices" not in reply:
         return _without("done", "done_reason")(reply)
     return {**reply, "choices": [_without("finish_reason")(choice) for choice in reply["choices"]]}
-
-
-def _as_stream(reply: Body) -> Reply:
-    """Return a reply as events, or as lines of Ollama."""
-    if "message" in reply:
-        text = str(reply["message"].get("content") or "")
-        lines = [{"model": reply["model"], "message": {"content": text[i : i + 8]}} for i in range(0, len(text), 8)]
-        lines.append({**reply, "message": {"role": "assistant", "content": ""}})
-        return Reply("\n".join(map(json.dumps, lines)).encode())
-    (choice,) = reply["choices"]
-    text = str(choice["message"].get("content") or "")
-    deltas = [{"role": "assistant"}, *({"content": text[i : i + 8]} for i in range(0, len(text), 8))]
-    chunks = [{**reply, "choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
-    chunks.append({**reply, "choices": [{"delta": {}, "finish_reason": choice["finish_reason"]}]})
-    return Reply("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n")
 
 
 def _packed(reply: Body) -> Reply:
@@ -208,7 +182,6 @@ QUIRKS: Mapping[str, Quirk] = {
     "no_think": _refusing("think", 'json: unknown field "think"'),
     "silent_refusal": Quirk(refuse=lambda body: Reply(b"Bad Request", 400) if "seed" in body else None),
     "strict_fields": Quirk(refuse=_refuse_much),
-    "streams_alone": Quirk(refuse=_refuse_unstreamed, understand=_without("stream"), wrap=_as_stream),
     # Schemas
     "no_schema": Quirk(refuse=_refuse_schema),
     "strict_not_found": Quirk(refuse=_lose_schema),
@@ -229,9 +202,7 @@ QUIRKS: Mapping[str, Quirk] = {
     "reasoning_only": Quirk(
         render=_on_message(lambda message: {**message, "content": "\n", "reasoning_content": message["content"]})
     ),
-    "tool_call": Quirk(render=_on_message(_as_call)),
     "unfinished": Quirk(render=_unfinished),
-    "streams": Quirk(wrap=_as_stream),
     "packed": Quirk(wrap=_packed),
     "gzip_bomb": Quirk(wrap=_bomb),
     "error_with_200": Quirk(wrap=lambda _: Reply({"error": {"message": "Provider returned error", "code": 502}})),
