@@ -8,10 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from actors.pages.attribute_charts import attributes_in_words
-from actors.pages.card import as_svg
 from actors.pages.cause_charts import anchor, cause_parts
-from actors.pages.html import rendered
-from actors.pages.report import report
+from actors.pages.html import rendered, tag
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
 from actors.store.rounds import read_rounds
@@ -19,6 +17,7 @@ from actors.studies.causes.record import Cause, Causes, Kept, Tried
 from prism.columns import Floats
 from prism.experiment.intervals import Interval
 from prism.social.people.population import Population
+from tests.actors.pages.test_report import words_of
 from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP
 from tests.recorded import changing_run
@@ -63,7 +62,7 @@ FOUND = Causes(
 
 def html(found: Causes, ticks: int = 10) -> str:
     parts = cause_parts(Kept(found=(found,), problems=("causes/x.json: cannot be read",)), ticks)
-    return "".join(rendered(part, as_svg) for part in parts)
+    return "".join(rendered(part, lambda picture: rendered(tag("svg", picture.title))) for part in parts)
 
 
 def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -> None:
@@ -124,7 +123,7 @@ def test_numbers_and_values_are_those_of_the_run_at_the_end_of_each_round(measur
 
 def test_the_report_begins_with_what_happened_and_draws_it(measured: RunRecord, small_run: Path) -> None:
     told = attributes_in_words(measured)
-    page = report([measured])
+    page = words_of(measured)
     assert page.count(told[0]) == 2  # at the top, and above the pictures
     section = page[page.index("<h2>People and ties</h2>") :]
     assert section.index(told[0]) < section.index("Opinion over the rounds") < section.index("variance opinion")
@@ -144,11 +143,8 @@ FRINGE = np.repeat([0.5, 1.0], [98, 3])
     [
         (SPREAD, SPREAD / 4, ["came closer in mood", "fell from 0.29 to 0.073", "from 0.5 to 0.125."]),
         (SPREAD / 4, SPREAD, ["moved apart in mood", "rose from 0.073 to 0.29"]),
-        (SPREAD, SPREAD + 0.5, ["stayed as far apart in mood", "was 0.29 and is 0.29", "from 0.5 to 1."]),
         (SPREAD, SPREAD * 0 + 0.4, ["All people came to the same mood: 0.4."]),
-        (SPREAD, SPREAD / 1e6, ["to almost 0."]),
         (SPREAD, CAMPS, ["split into two clusters: 40 people around 0.1 and 61 around 0.9."]),
-        (CAMPS, CAMPS / 2, ["came closer", "still are two clusters: 40 people around 0.05 and 61 around 0.45."]),
         (SPREAD, FRINGE, []),  # a few people on the fringe are no cluster
     ],
 )

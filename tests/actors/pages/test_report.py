@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from actors.pages.cause_charts import anchor
-from actors.pages.page_frame import POLICY
-from actors.pages.report import report
+from actors.pages.html import rendered, tag
+from actors.pages.page_frame import POLICY, drawn
+from actors.pages.report import report, told_of_runs
 from actors.pages.run_tables import comparison, notices
 from actors.pages.words import NO_VALUE
 from actors.results.run_record import RunRecord, groups_of
 from actors.studies.causes.record import keep
 from tests.actors.studies.causes.test_kept import LIKES
-from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
 from tests.plain import plain
@@ -80,6 +80,14 @@ def parsed(html: str) -> Tables:
     return tables
 
 
+def words_of(*runs: RunRecord) -> str:
+    """Return the page of runs without its pictures, which take long to draw."""
+    told = told_of_runs(runs)
+    warned = [tag("p", text, class_="notice") for text in (*told.notices, *told.remarks)]
+    nodes = [*([] if told.lead is None else [told.lead]), *warned, *map(drawn, told.sections)]
+    return "".join(rendered(each, lambda picture: rendered(tag("i", picture.title))) for each in nodes)
+
+
 def numbers_of(run: Path) -> Iterator[tuple[str, str]]:
     """The rows of the report that must be numbers of `summary.json`, and these."""
     summary = json.loads((run / "summary.json").read_text())
@@ -127,7 +135,7 @@ def test_the_causes_that_a_run_keeps_stand_in_it_and_the_cascade_leads_to_them(r
     root, author = original.post, original.author
     for of in ("likes", f"cascade:{root}"):
         keep(own, replace(LIKES, of=of, ticks=72, causes=(replace(LIKES.causes[0], agent=author),)))
-    page = report([RunRecord(own, "own")])
+    page = words_of(RunRecord(own, "own"))
     tables = parsed(page)
     place = anchor(f"cascade:{root}")
     assert tables.addresses.count(f"#{place}") == 1
@@ -174,76 +182,38 @@ def test_a_damaged_run_stands_alone_and_no_mean_or_median_includes_it(run: Path,
     [posts] = [row for row in comparison(groups).rows if row[0] == "posts"]
     assert [float(str(value)) for value in posts[1:]] == [each.rounds["posts"][-1] for each in (whole, damaged)]
     assert whole.summary is not None
-    assert whole.summary.in_words[0] in report([damaged, whole])
-
-
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with runs that have little to show: one tick, no posts, another seed, another feed, an economy."""
-    place = tmp_path_factory.mktemp("others")
-    people, times = SMALL["population"], SMALL["simulation"]
-    asked = {"run": {"question": "Does <b>order</b> matter?"}}
-    make_run(place, {**SMALL, "simulation": {**times, "ticks": 1}}, "tick")
-    make_run(place, {**SMALL, **asked, "population": {**people, "posts_per_session": 0}}, "silent")
-    make_run(place, {**SMALL, "simulation": {**times, "seed": 6}}, "seed")
-    make_run(place, {**SMALL, "feed": {**SMALL["feed"], "algorithm": "hot"}}, "feed")
-    make_run(place, {"simulation": {"domain": "economy", "rounds": 14, "ticks_per_round": 1}}, "economy")
-    return place
-
-
-@catalogue(
-    ("name", "sentences"),
-    [
-        ("tick", ["there are no cascades"]),
-        (
-            "silent",
-            [
-                "Does &lt;b&gt;order&lt;/b&gt; matter?",
-                "Nobody posted anything, so there are no cascades.",
-            ],
-        ),
-        (
-            "economy",
-            [
-                "No file of history is given: name one with --against.",
-                "At the end of every tick all are in the state applied",
-                "No model was asked, so there are no latencies, no failed calls and no cost.",
-            ],
-        ),
-    ],
-)
-def test_what_is_missing_is_said_in_words(others: Path, name: str, sentences: list[str]) -> None:
-    page = report([RunRecord(others / name, name)])
-    assert [each for each in sentences if each not in page] == []
+    assert whole.summary.in_words[0] in words_of(damaged, whole)
 
 
 @pytest.mark.slow
-def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path) -> None:
-    runs = [RunRecord(path, path.name) for path in (run, others / "seed", others / "feed")]
+def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, tmp_path: Path) -> None:
+    seed = make_run(tmp_path, {**SMALL, "simulation": {**SMALL["simulation"], "seed": 6}}, "seed")
+    feed = make_run(tmp_path, {**SMALL, "feed": {**SMALL["feed"], "algorithm": "hot"}}, "feed")
+    runs = [RunRecord(path, path.name) for path in (run, seed, feed)]
     groups, differences = groups_of(runs)
     assert [[run.name for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
     assert [each.key for each in differences] == ["feed.algorithm"]
     rows = parsed(report(runs)).rows
     assert rows["feed.algorithm"] == ["interest", "hot"]
-    posts = sorted(json.loads((path / "summary.json").read_text())["posts"] for path in (run, others / "seed"))
+    posts = sorted(json.loads((path / "summary.json").read_text())["posts"] for path in (run, seed))
     assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
 
 
-@pytest.mark.slow
-def test_the_commands_of_several_runs_write_to_places_of_their_own(run: Path, others: Path) -> None:
-    html = report([RunRecord(run, "one"), RunRecord(others / "seed", "seed")])
-    commands = re.findall(r"prism run [^\n<]*", html)
-    assert len(commands) == 2
-    assert not any("--out" in command for command in commands)
+def test_a_run_without_posts_says_so_and_a_question_stays_a_text(tmp_path: Path) -> None:
+    people = {**SMALL["population"], "posts_per_session": 0}
+    asked = {"run": {"question": "Does <b>order</b> matter?"}, "population": people}
+    page = report([RunRecord(make_run(tmp_path, {**SMALL, **asked}), "silent")])
+    assert "Does &lt;b&gt;order&lt;/b&gt; matter?" in page
+    assert "Nobody posted anything, so there are no cascades." in page
 
 
-def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, others: Path, tmp_path: Path) -> None:
+def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, economy_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert prism_alone("report", str(run), "--out", str(out)).code == 0
     written = out.read_text(encoding="utf-8")
     again = prism_alone("report", str(run), "--out", str(out))
     assert (again.code, "--force" in again.err) == (2, True)
-    mixed = prism_alone("report", str(run), str(others / "economy"), "--out", str(out), "--force")
+    mixed = prism_alone("report", str(run), str(economy_run), "--out", str(out), "--force")
     assert (mixed.code, "expected runs of one domain, got social and economy" in mixed.err) == (2, True)
     twice = prism_alone("report", str(run), str(run), "--out", str(out), "--force")
     assert (twice.code, "is named twice" in twice.err) == (2, True)
@@ -284,7 +254,7 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world(tmp_path: Path) -> N
     with path_restored():
         study = write_study(tmp_path / "study", CROSSING + "\n\nfrom junction.show import TrafficShow as SHOW\n")
         assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
-        assert "<h2>The world</h2>" in report([RunRecord(tmp_path / "run", "run")])
+        assert "<h2>The world</h2>" in words_of(RunRecord(tmp_path / "run", "run"))
 
 
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:
@@ -298,9 +268,8 @@ def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Pa
             {"round": 4, "set": {"feed.algorithm": "interest"}},
         ],
     }
-    html = report(
-        [RunRecord(make_run(tmp_path, plain(study)), "run")]
-    )  # nobody answers or reshares in it, so cascades have no depth
+    # Nobody answers or reshares in it, so cascades have no depth.
+    html = words_of(RunRecord(make_run(tmp_path, plain(study)), "run"))
     rows = parsed(html).rows
     assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
     assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]

@@ -27,7 +27,7 @@ from actors.plots import (
 from actors.plots.render import as_files, plain
 from actors.plots.rows import ROWS_MAX
 from actors.plots.theme import WORDS, wrapped
-from prism.palette import BLUE, DARK, LIGHT
+from prism.palette import DARK, LIGHT
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
@@ -104,13 +104,6 @@ def test_a_curve_falls_from_all_values_to_the_largest() -> None:
     chart = cascade_depths({"a": [1, 1, 2, 5], "b": [3]})
     lines = [(row["series"], row["x"], row["y"]) for row in rows_of(chart) if row["kind"] == "line"]
     assert lines == [("a", 1, 100), ("a", 2, 50), ("a", 5, 25), ("b", 3, 100)]
-
-
-def test_the_range_of_categories_changes_the_colours_of_series() -> None:
-    chart = cascade_sizes({"a": [1, 2, 3], "b": [1, 5]})
-    assert f'stroke="{BLUE}"' in render(chart)
-    changed = render(chart.configure_range(category=["#ff0000", "#00ff00"]))
-    assert {*re.findall(r'stroke="(#[0-9a-f]{6})"', changed)} == {"#ff0000", "#00ff00"}
 
 
 def test_counts_have_whole_numbers_at_their_axes_and_shares_at_most_all() -> None:

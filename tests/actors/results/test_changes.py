@@ -1,6 +1,5 @@
 """Attributes and ties that change in a run, and posts of a file, in its tables and explanations."""
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -11,9 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.explain.path import explain_path
 from actors.explain.retrace import OpenRun, Trace, retrace
-from actors.explain.turns import explain_turns
 from actors.runtime.simulation import Simulation
 from tests.actors.tables.exports import Read, Row, exported
 from tests.catalogue import catalogue
@@ -131,22 +128,6 @@ def test_each_tie_that_changes_has_the_post_that_was_in_view_and_each_delay_is_t
 # Explanations
 
 
-def test_an_explanation_has_the_attributes_as_they_were_then(run: Path, tables: Read) -> None:
-    compared = 0
-    for tick in (9, 20, 33):
-        now = attributes_at(tables, tick)
-        for turn in everybody(run, tick, tick):
-            agent = turn.value["agent"]
-            for name, value in (
-                (name, it) for each in turn.all("profile") for name, it in each.value["attributes"].items()
-            ):
-                assert value == now[agent, name]
-                compared += value != attributes_at(tables, TICKS)[agent, name]
-            for row in turn.all("row"):
-                assert row.value["values"].get("agent.opinion", now[agent, "opinion"]) == now[agent, "opinion"]
-    assert compared > 10, "they have changed since"
-
-
 def test_an_explained_change_is_what_its_expressions_come_to(run: Path, tables: Read) -> None:
     told: dict[tuple[int, int, str], Any] = {}
     held = Counter[bool]()
@@ -178,36 +159,7 @@ def settled(name: str, found: Any) -> Any:
     return floor(kept + 0.5) if declared["type"] == "int" else kept
 
 
-def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
-    row = next(row for row in tables["ties"] if row["kind"] == "follow")
-    path = explain_path(run, row["agent"], 0)
-    events = [(turn.value["tick"], event) for turn in path.all("turn") for event in turn.value["events"]]
-    whom = f"{next(each['name'] for each in tables['agents'] if each['agent'] == row['whom'])} (person {row['whom']})"
-    words = f"follow {whom}, with post {row['post']} in view"
-    assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"], "words": words}) in events
-    changes = sum(event["kind"] == "set" for _, event in events)
-    assert changes == sum(each["agent"] == row["agent"] for each in tables["attribute_changes"])
-    shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--first", str(row["tick"])).out
-    assert f"follow {whom}" in " ".join(shown.split())
-    found = anyio.run(explain_turns, run, row["agent"], row["tick"])
-    assert any(event.value["kind"] == "follow" for event in found.all("followed"))
-
-
 # Totals
-
-
-def test_totals_count_what_the_tables_have(run: Path, tables: Read) -> None:
-    summary = json.loads((run / "summary.json").read_text())
-    kinds = Counter(row["kind"] for row in tables["ties"])
-    assert [summary[name] for name in ("follows", "unfollows", "mutes")] == [
-        kinds[name] for name in ("follow", "unfollow", "mute")
-    ]
-    assert summary["attribute_changes"] == len(tables["attribute_changes"])
-    with (run / "rounds.csv").open() as file:
-        rounds = [*csv.DictReader(file)]
-    assert int(rounds[1]["attribute_changes"]) == sum(row["tick"] < 24 for row in tables["attribute_changes"])
-    measures = {each.name: each.value for each in world_after(run, TICKS).domain.world.measures() if not each.labels}
-    assert measures["prism_attribute_changes_total"] == summary["attribute_changes"]
 
 
 # Forks

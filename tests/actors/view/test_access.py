@@ -84,7 +84,7 @@ def test_the_page_of_another_site_may_link_here_and_ask_for_nothing(tmp_path: Pa
         assert get(asked.guard, path, **{"sec-fetch-site": "same-origin"}).status_code == 200
 
 
-@catalogue("token", ["a+b&c=d e", 'quo"ted;,', "schlüssel €", "\udcff"])
+@catalogue("token", ['a+b&c=d "e";,€', "\udcff"])
 def test_a_token_may_have_any_characters(token: str) -> None:
     guarded = guard("0.0.0.0", token)
     shown = get(guarded, f"/?token={quote(token, safe='', errors='surrogateescape')}", host="10.0.0.7")

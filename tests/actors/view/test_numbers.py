@@ -20,8 +20,7 @@ from actors.view.viewed_run import ViewedRun
 from prism.config import Config
 from prism.social.show import SocialShow
 from tests.actors.store.independent_reader import MADE, read_posts, read_run
-from tests.actors.view.asking import Asked, copied
-from tests.command import prism_alone
+from tests.actors.view.asking import Asked
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +31,6 @@ def asked(embedded: Path) -> Asked:
 @pytest.fixture(scope="module")
 def economy(economy_run: Path) -> Path:
     return economy_run
-
-
-@pytest.fixture(scope="module")
-def forks(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("forks")
-    one, other = copied(embedded, directory, "one"), directory / "other"
-    settings = ("--at", "20", "--set", "feed.algorithm=random", "--quiet")
-    ended = prism_alone("fork", str(one), *settings, "--out", str(other))
-    assert ended.code == 0, ended.err
-    return directory
 
 
 def states_after(run: Path) -> Iterator[dict[int, str]]:
@@ -153,14 +142,6 @@ def test_people_are_called_by_the_names_of_their_file_and_nations_by_theirs(
     assert Asked(economy, economy.name).read(economy.name).called(1) == "=Bo"
 
 
-def test_the_page_prints_a_command_that_explains_its_largest_cascade(asked: Asked, embedded: Path) -> None:
-    posts, _ = read_posts(embedded)
-    sizes = Counter(root for _, _, _, root, _ in posts.values())
-    head = asked.json(f"runs/{embedded.name}")["head"]
-    ((_, post),) = re.findall(r"<code>prism explain (\S+) --post (\d+)</code>", head)
-    assert sizes[int(post)] == max(sizes.values())
-
-
 def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, embedded: Path) -> None:
     run = asked.read(embedded.name)
     run.know_people()
@@ -174,14 +155,6 @@ def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, emb
         assert answer.status_code == 422
         assert problem in answer.json()["problem"]
     run.opened.network.population = None
-
-
-def test_two_runs_have_one_report(forks: Path) -> None:
-    sections = Asked(forks, "one", "other").part("compare?left=one&right=other")
-    for words in ("with a random feed", "The settings that differ", "feed.algorithm", "Sizes of cascades"):
-        assert words in sections
-    named = re.findall(r'role="region" aria-label="([^"]*)"', sections)
-    assert len({*named}) == len(named)
 
 
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
