@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.display.words import amount_of, duration, plain, usd
+from actors.display.words import duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from prism.config import Config
 from prism.sharing.table import calls_a_judgement
@@ -35,15 +35,6 @@ def rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
         ("cost", cost),
         ("time", f"at least {duration(forecast.hours * 3600)}, at {at_once}"),
         ("forecast from", f"{rehearsal}; usually right within a factor of {FACTOR}"),
-    ]
-
-
-def needed_rows(config: Config, forecast: Forecast) -> list[tuple[str, str]]:
-    """Return the time, memory and disk that a run in one process takes of this machine, as names and texts."""
-    return [
-        ("this machine", f"about {duration(config.simulation.length * forecast.tick_s)} to run without a model"),
-        ("memory", f"about {amount_of(forecast.memory_bytes)}"),
-        ("journal", f"about {amount_of(forecast.journal_bytes)} on the disk, and some checkpoints"),
     ]
 
 

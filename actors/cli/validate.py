@@ -13,6 +13,7 @@ from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.render import show
 from actors.cli.trust import TRUST
+from actors.display.words import duration
 from actors.factory.config_file import placing, read_config
 from actors.factory.domains import lines_of_domain, no_effect_of
 from actors.factory.oracle_backends import check_oracle
@@ -28,7 +29,7 @@ from prism.no_effect import told
 @flag(
     "--forecast",
     "foretells",
-    help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
+    help="Rehearse the beginning without a model, and say about how much time it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
 @flag("--prompt", "prompts", help="Show the prompt of the run's first question, and what was filled in.")
@@ -54,11 +55,12 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
     notes = [*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle]
     expected = dict[str, str]()  # the needs of the run of this machine and of a model, each in words
     if foretells:
-        from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation: most checks need none
+        from actors.cli.forecast import rows  # noqa: PLC0415  # it runs a simulation: most checks need none
         from actors.runs.forecast import forecast  # noqa: PLC0415
 
         estimate = forecast(settings)
-        expected |= needed_rows(settings, estimate)
+        seconds = settings.simulation.length * estimate.tick_s
+        expected["this machine"] = f"about {duration(seconds)} to run without a model"
         if settings.oracle.backend == "choice":
             expected[""] = "oracle.backend is choice, which asks no model; a model would be asked as follows"
         expected |= rows(settings, estimate)

@@ -17,10 +17,11 @@ import anyio
 import msgspec
 from msgspec.structs import replace
 
+from actors.core.errors import ungrouped
 from actors.factory.domains import build_domain
-from actors.metrics.observation import UNOBSERVED
-from actors.runs.execute import Host, execute_in_memory
 from actors.runtime.activation import MANY
+from actors.runtime.gc_pause import collector_paused
+from actors.runtime.simulation import Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
@@ -40,11 +41,6 @@ ROUNDS_MAX: Final = 8
 LATENCY_S: Final = 1.0
 """The time of a call that is assumed where no server has been asked."""
 
-MEMORY_BYTES: Final = 200 * 2**20
-AGENT_BYTES: Final = 2000
-JOURNAL_BYTES: Final = 1.6
-"""The memory of a process, and beside it of an agent; the sealed journal of an activation: `configs/million.yaml`."""
-
 _PROMPT_BYTES_PER_TOKEN = 4.0
 _ANSWER_BYTES_PER_TOKEN = 3.0
 _THREE_SENTENCES = " ".join(["Keep the rate as it is, since neither inflation nor growth calls for a change now."] * 3)
@@ -59,7 +55,6 @@ class Forecast(NamedTuple):
         hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
         latency_s: the time of one call that this is computed with.
         tick_s: the seconds that a tick takes without waiting for a model.
-        memory_bytes, journal_bytes: of one process; on the disk, beside checkpoints.
         agents, ticks: the size of the rehearsal.
     """
 
@@ -71,9 +66,6 @@ class Forecast(NamedTuple):
     hours: float
     latency_s: float
     tick_s: float
-    activations: float
-    memory_bytes: float
-    journal_bytes: float
     agents: int
     ticks: int
 
@@ -158,18 +150,6 @@ class RehearsedOracle(Oracle[Any]):
         return answer
 
 
-class _Unstopped:
-    """A rehearsal is over soon, so an interrupt ends its process as it would end any other."""
-
-    received = None
-
-    def __init__(self, stop: Callable[[], None], within_s: float) -> None:
-        pass
-
-    async def run(self) -> None:
-        pass
-
-
 def example_of(schema: Any) -> Any:
     """Return a value that a JSON schema allows, with three sentences for a text."""
     if "enum" in schema:
@@ -202,7 +182,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     oracle = RehearsedOracle(domain, domain.oracle(model), archetype)
     _rehearse(rehearsed, domain, oracle)
     scale = size / domain.size
-    activations, run_s = _timed(config, size)
+    run_s = _timed(config, size)
 
     # Later ticks are like those of the second half: at first there are few posts to react to.
     later = sum(tick >= ticks // 2 for tick in oracle.ticks) / (ticks - ticks // 2)
@@ -226,9 +206,6 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
         hours=calls / per_s / 3600,
         latency_s=latency_s,
         tick_s=run_s / length,
-        activations=activations,
-        memory_bytes=MEMORY_BYTES + AGENT_BYTES * size,
-        journal_bytes=JOURNAL_BYTES * activations,
         agents=domain.size,
         ticks=ticks,
     )
@@ -258,7 +235,8 @@ def archetypes_of_all(seen: Counter[Any], questions: float) -> float:
     return min(questions, whole * math.exp2(math.log2(questions / few) * math.log2(whole / half)))
 
 
-def _timed(config: Config, size: int) -> tuple[float, float]:
+def _timed(config: Config, size: int) -> float:
+    """Return the seconds of a run without a model, from those of a part of it."""
     activation = config.run.activation
     if config.run.shards > 1 or (activation == "auto" and size >= MANY):
         activation = "compiled"
@@ -268,15 +246,13 @@ def _timed(config: Config, size: int) -> tuple[float, float]:
     if isinstance(domain, HasTurns):
         domain.prepare(size * config.simulation.length)  # as the run will be: the rehearsal alone might not pay for it
     begun = perf_counter()
-    activations = _rehearse(rehearsed, domain, None)
-    scale = size / domain.size * config.simulation.length / rehearsed.simulation.length
-    return activations * scale, (perf_counter() - begun) * scale
+    _rehearse(rehearsed, domain, None)
+    return (perf_counter() - begun) * size / domain.size * config.simulation.length / rehearsed.simulation.length
 
 
-def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any] | None) -> int:
-    host = Host(oracle=oracle, stop_signal=_Unstopped)
-    summary, _ = anyio.run(execute_in_memory, config, domain, host, UNOBSERVED)
-    return summary.activations
+def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any] | None) -> None:
+    with ungrouped(), collector_paused():
+        anyio.run(Simulation(config, domain, oracle).run)
 
 
 def _rehearsal_of(config: Config, most: int) -> Config:
