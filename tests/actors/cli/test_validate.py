@@ -2,13 +2,12 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from actors import read_result
-from tests.actors.factory.test_no_effect import LURKING, TOLD
+from tests.actors.factory.test_no_effect import LURKING
 from tests.command import Prism
 from tests.plain import plain_text
 
@@ -71,12 +70,13 @@ def test_a_column_that_is_read_as_an_attribute_is_not_among_those_that_are_not_r
     assert ("`Age`" in read, "`Age`" in unread, "`ideology`" in unread, "`trust`" in unread) == (True, *[False] * 3)
 
 
-def test_validate_and_lint_say_that_a_delay_is_too_long_for_most(prism: Prism, tmp_path: Path) -> None:
-    shutil.copy(LURKING, tmp_path)
+def test_validate_and_lint_say_that_a_delay_cannot_end(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "lurking.yaml").write_text(LURKING.read_text().replace("ticks: 20", "ticks: 30"))
+    told = "the delay of 30 ticks cannot end within a round of 24: round_ends comes first"
     (tmp_path / "study.yaml").write_text("statechart: {file: lurking.yaml}")
-    assert f"without effect: lurking: {TOLD}\n" in prism("validate", "study.yaml").out
+    assert f"without effect: lurking: {told}\n" in prism("validate", "study.yaml").out
     linted = prism("chart", "study.yaml", "--lint")
-    assert (linted.code, linted.out) == (4, f"lurking, timeout: too_long: {TOLD}\n1 fault, 0 notices\n")
+    assert (linted.code, linted.out) == (4, f"lurking, timeout: too_long: {told}\n1 fault, 0 notices\n")
 
 
 SPARSE = "feed.out_of_network: "
