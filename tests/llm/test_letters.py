@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prism.llm import Distribution, LLMConfig, SocialModelOracle, Tape, TapedModel
 from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
-from prism.llm.port import ChoiceRequest, Undecided
+from prism.llm.port import ChoiceRequest
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
@@ -155,12 +155,6 @@ async def test_the_method_may_demand_probabilities_or_ask_for_none(backend: str)
         assert not any("logprobs" in call.body for call in server.calls)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_server_that_is_busy_for_a_moment_is_asked_again_for_its_probabilities(backend: str) -> None:
-    async with serving(backend, breaking(Fault.BUSY, at=3)) as (_, model):
-        assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
-
-
 @catalogue("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY])
 @catalogue("backend", BACKENDS)
 async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, fault: Fault) -> None:
@@ -195,18 +189,4 @@ async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path:
     replay = TapedModel(None, Tape(path, "replay"), "replay")
     assert replay.identity.method == "logprobs"
     assert await decide(replay) == recorded
-    await replay.aclose()
-
-
-async def test_an_undecided_question_replays_as_undecided_with_its_tokens(path: Path) -> None:
-    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        server.settings = lists(Logprobs.RAW)
-        recorded = await taped.choose(FRUIT)
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert isinstance(recorded, Undecided)
-    assert recorded.prompt_tokens > 0
-    assert await replay.choose(FRUIT) == recorded
     await replay.aclose()

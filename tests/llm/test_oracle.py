@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -43,15 +42,6 @@ async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_aga
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
-async def test_at_temperature_0_all_ask_with_the_one_seed() -> None:
-    config = LLMConfig(temperature=0.0, seed=5)
-    async with serving("ollama", systemone="off") as (server, model):
-        oracle = SocialModelOracle(model, config, 1)
-        for tick in range(3):
-            await decide(oracle, Person(tick=tick))
-        assert [body["options"]["seed"] for body in bodies(server)] == [5, 5, 5]
-
-
 @catalogue("systemone", ["auto", "off"])
 @catalogue("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY, Fault.CUT])
 async def test_a_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
@@ -84,17 +74,6 @@ async def test_a_call_that_is_given_up_is_counted_as_cancelled_once_and_stays_ca
     counts = oracle.statistics()
     assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, "cancelled": 1}
     assert counts.latency_s["cancelled"] > 0
-
-
-async def test_a_call_that_failed_before_it_was_given_up_is_counted_under_its_failure() -> None:
-    async with serving("ollama", failing(Fault.ERROR), systemone="off") as (_, model):
-        oracle = SocialModelOracle(model, LLMConfig(), 1)
-        with anyio.CancelScope() as scope, suppress(LLMFailureException):
-            try:
-                await decide(oracle)
-            finally:
-                scope.cancel()
-    assert {outcome: count for outcome, count in oracle.statistics().calls.items() if count} == {"server_error": 1}
 
 
 def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: object) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from prism.config import PricesConfig, RequestConfig
+from prism.config import PricesConfig
 from prism.llm import OUTCOMES, REASONS, LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.failure import Usage
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, question_id
@@ -41,13 +41,6 @@ def test_each_call_has_a_span_of_its_own_and_each_request_a_name_of_its_own() ->
     assert all(W3C.fullmatch(each["traceparent"]) for each in sent)
 
 
-def test_runs_of_other_names_have_other_traces_and_the_same_questions() -> None:
-    one, other = TraceIds(seed=7, run="a"), TraceIds(seed=7, run="b")
-    assert one.trace(1) != other.trace(1)
-    assert one.trace(1) != one.trace(2)
-    assert one.question(1, 2, b"x") == other.question(1, 2, b"x")
-
-
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_a_request_names_the_question_that_is_asked_and_a_check_names_none(backend: str) -> None:
     async with serving(backend) as (server, model):
@@ -65,16 +58,6 @@ async def test_a_request_names_the_question_that_is_asked_and_a_check_names_none
     assert names == [f"340-12-9f86d081884c7d65-3-{number}-5f3a9c" for number in range(1, len(names) + 1)]
     assert len(names) == asked.requests >= 2
     assert parents == {f"00-{'a' * 32}-{call_span(asked.question, 3)}-01"}
-
-
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-async def test_the_users_own_headers_win(backend: str) -> None:
-    headers = {"x-request-id": "mine", "Traceparent": "also mine"}
-    async with serving(backend, request=RequestConfig(headers=headers)) as (server, model):
-        token = ASKED.set(Asked("340-12-9f86d081884c7d65", "a" * 32, 1, "5f3a9c"))
-        await model.complete(asking())
-        ASKED.reset(token)
-        assert [(each.request_id, each.traceparent) for each in server.calls] == [("mine", "also mine")]
 
 
 class Part(msgspec.Struct):

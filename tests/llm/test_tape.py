@@ -21,7 +21,6 @@ from prism.llm import (
     Distribution,
     Identity,
     LanguageModel,
-    LLMClient,
     LLMFailureException,
     OllamaChatClient,
     OpenAICompatClient,
@@ -30,12 +29,10 @@ from prism.llm import (
     TapeError,
     TapeMissError,
 )
-from prism.llm.client import Call
 from prism.llm.tape import FORMAT, Failed, RecordedFallback, TapeStatistics, key_of
 from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
-from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until
-from tests.llm.test_client import Decision
+from tests.llm.support import CHOICE, asking, config_for, failing, serving
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
 
 RECORDER = """
@@ -276,17 +273,6 @@ async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> None:
-    async with serving("openai", ServerSettings(quirks=("no_response_format",))) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        recorded = await taped.complete(asking())
-        await taped.aclose()
-    replay = TapedModel(OpenAICompatClient(config_for(server), {}), Tape(path, "replay"), "replay")
-    assert await replay.complete(asking()) == recorded
-    await replay.aclose()
-
-
 async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(path: Path) -> None:
     said: list[Completion] = []
     async with serving("ollama", ServerSettings(live=True, slots=8, latency=Latency(mean_s=0.02))) as (server, model):
@@ -303,40 +289,6 @@ async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(
     assert said == [said[0]] * 8
 
 
-async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
-    async with serving("ollama", failing(Fault.NOT_JSON)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        calls: list[Call[Decision]] = []
-        await LLMClient(taped, sleep=no_sleep).call_with_retry("What now?", Decision, record=calls.append)
-        assert (calls[0].retry_count, server.statistics().calls) == (1, 2)
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    await LLMClient(replay, sleep=no_sleep).call_with_retry("What now?", Decision, record=calls.append)
-    assert calls[1] == calls[0]
-    await replay.aclose()
-
-
-async def test_the_tape_of_a_cancelled_task_is_closed(path: Path) -> None:
-    async with serving("ollama") as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.complete(asking())
-        with anyio.CancelScope() as scope:
-            scope.cancel()
-            await taped.aclose()
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
-    async with serving("ollama", failing(Fault.HANG)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(taped.complete, asking())
-            await until(lambda: server.statistics().in_flight == 1)
-            tasks.cancel_scope.cancel()
-        assert (await taped.complete(asking())).text
-        await taped.aclose()
-
-
 async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -347,11 +299,6 @@ async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
     with nothing_blocks("prism.llm"):
         await ask_all(replay)
     await replay.aclose()
-
-
-def test_only_a_replay_can_do_without_a_model(path: Path) -> None:
-    with closing(Tape(path, "record")) as tape, pytest.raises(ValueError, match="mode record needs a model"):
-        TapedModel(None, tape, "record")
 
 
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})

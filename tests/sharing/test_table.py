@@ -14,7 +14,7 @@ from prism.agents import Question
 from prism.expressions import Field
 from prism.rng import uniform
 from prism.sharing import Archetypes, Judged, Place, Role, SharingTable, grouping
-from prism.sharing.table import KEPT, Rules
+from prism.sharing.table import Rules
 
 KNOWN: dict[str, tuple[Field, Any]] = {
     "post.likes": (Field(name="post.likes", kind="int", low=0.0, high=1e12), lambda _, post: post.likes)
@@ -62,16 +62,6 @@ def answered(table: SharingTable, place: Place, tick: int, agent: int) -> Judged
     if place.role is Role.OWNER:
         place.basis.probabilities = judged.probabilities
     return judged
-
-
-def test_an_archetype_shares_its_latest_judgements() -> None:
-    table = table_of(audit=1.0)
-    for agent in range(KEPT + 1):
-        answered(table, placed(table, 0, agent, likes=1), 0, agent)
-    of_all = placed(table, DELIBERATION, 0, likes=1).basis.probabilities
-    assert of_all == judgement(placed(table, DELIBERATION, 0, likes=1), 0, 0).probabilities
-    later = placed(table, DELIBERATION + 1, 0, likes=1).basis.probabilities
-    assert later[0] == pytest.approx(sum(uniform(2, agent, 0, 0) for agent in range(1, KEPT + 1)) / KEPT)
 
 
 class Desk:

@@ -4,7 +4,6 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.core.errors import ActorError
 from actors.core.ports import Record
 from actors.oracle.actor import OracleActor
 from actors.runtime.supervisor import RestartIntensity, Supervisor
@@ -72,14 +71,6 @@ async def test_a_crash_over_one_question_of_a_batch_loses_none_of_the_others() -
     assert await supervise(bench, 3, *map(question, range(4))) == list(range(4))
 
 
-@in_schedules(10)
-async def test_an_actor_that_keeps_crashing_ends_with_a_restart_limit_and_its_last_error() -> None:
-    bench = Bench(ScriptedOracle(after(1.0)), asker=FaultyAsker(0, times=1000, known=0))
-    with pytest.raises(ExceptionGroup) as caught:
-        await supervise(bench, 3, question(0))
-    assert caught.group_contains(ActorError, match="'oracle' crashed 4 times within 100 ticks")
-
-
 @in_schedules(30)
 async def test_a_crash_during_the_probe_does_not_keep_the_breaker_from_closing() -> None:
     asker = FaultyAsker(100, times=1)
@@ -111,16 +102,6 @@ async def test_a_cancelled_actor_leaves_no_call_and_no_timer_behind() -> None:
     assert (len(oracle.asked), oracle.under_way) == (3, 0)
     await anyio.sleep(10.0)
     assert len(oracle.asked) == 3
-
-
-@in_schedules(30)
-async def test_an_actor_ends_when_its_mailbox_closes_and_every_call_has_come_back() -> None:
-    bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_concurrency=1))
-    bench.put(*map(question, range(3)))
-    bench.inbox.close()
-    await bench.actor.run(bench.inbox)
-    assert [each.agent for each in await bench.decided(3)] == [0, 1, 2]
-    assert anyio.current_time() == 3.0
 
 
 class Kept(Record):

@@ -14,7 +14,7 @@ from actors.oracle.single_calls import SingleCalls
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.statechart import Oracle
-from tests.actors.oracle.bench import falling_back, question
+from tests.actors.oracle.bench import question
 from tests.actors.oracle.server import FaultyServer, away
 from tests.actors.oracles import ScriptedOracle, after, failing, never
 from tests.domains import TrafficDomain
@@ -48,13 +48,6 @@ async def test_every_question_is_asked_within_the_limits() -> None:
     assert all(later - earlier >= 0.499 for (earlier, _), (later, _) in pairwise(oracle.asked))
     # Questions wait for the rate for far longer than the deadline, which is for a call alone.
     assert anyio.current_time() == pytest.approx(19 / 2.0 + 1.0, abs=0.1)
-
-
-@in_schedules(5)
-async def test_the_concurrency_holds_without_a_rate() -> None:
-    oracle = ScriptedOracle(after(1.0))
-    assert reasons(await asked(oracle, OracleConfig(max_concurrency=4), 12)) == [""] * 12
-    assert (oracle.under_way_max, anyio.current_time()) == (4, 3.0)
 
 
 @pytest.mark.parametrize("reason", ["server_error", "invalid_response", "timeout", "client_error"])
@@ -100,13 +93,6 @@ async def test_a_server_that_stays_away_ends_the_calls_after_the_patience_of_a_r
         await asked(FaultyServer(away(0.0, 1e9)), OracleConfig(outage_patience_s=100.0, max_concurrency=4), 50)
     assert first_error(caught.value, OracleOutageError) is not None
     assert anyio.current_time() == pytest.approx(100.0, abs=0.1)
-
-
-@in_schedules(5)
-async def test_where_a_run_takes_fallbacks_nobody_is_asked_while_the_server_is_away() -> None:
-    answers = reasons(await asked(FaultyServer(away(0.0, 1e9)), falling_back(max_concurrency=4), 50))
-    assert set(answers) == {"connection_error", "breaker_open"}
-    assert anyio.current_time() < 1.0
 
 
 async def test_an_oracle_that_cannot_be_asked_ends_the_calls() -> None:

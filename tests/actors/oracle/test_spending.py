@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import anyio
 import pytest
 
 from actors.core.frames import Damage
@@ -128,12 +127,6 @@ def test_calls_without_an_answer_count_towards_the_cap() -> None:
     assert bench.actor.statistics.spent.total == (Spent("invalid_response", 3, 0.75, 270, 0, 15),)
 
 
-def test_recorded_answers_are_counted_with_their_calls() -> None:
-    counters = OracleCounters()
-    counters.count_recorded(Decided(3, 1, "clock", "red", "llm", spent=(CUT, ONE)))
-    assert (counters.spent.total, counters.tokens_before, counters.calls) == ((CUT, ONE), 195, 1)
-
-
 def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
     counters = OracleCounters()
     counters.count_spent((0, 1, "clock"), (ONE,))
@@ -147,25 +140,6 @@ def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
     resumed.add_logged(Effort(spent=(CUT,)))
     resumed.count_recorded(Decided(1, 1, "clock", "red", "llm", spent=(CUT,)))
     assert (resumed.spent.total, resumed.tokens_before) == ((ONE, CUT), 195)
-
-
-def test_once_the_oracle_has_ended_calls_without_an_answer_are_kept() -> None:
-    class Endless(Metered):
-        async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-            try:
-                await anyio.sleep_forever()
-            finally:
-                self.counters.count("cancelled", 1.0)
-
-    bench = Bench(Endless())
-
-    async def cancelled() -> None:
-        bench.put(question(0))
-        with anyio.move_on_after(1.0):
-            await bench.actor.run(bench.inbox)
-
-    run_scheduled(0, cancelled)
-    assert bench.actor.state(always).spent == (Spent("cancelled", 1, 1.0),)
 
 
 def test_a_cap_in_dollars_without_prices_is_refused() -> None:

@@ -238,27 +238,11 @@ def test_the_latest_reply_stays_and_the_totals_are_those_of_all_calls(tmp_path: 
         assert again.totals == Totals(calls=2, prompt_tokens=20, usd=0.5)
 
 
-def test_a_full_disk_keeps_what_was_there(tmp_path: Path) -> None:
-    with closing(ExperimentTape(tmp_path / "t", "record")) as tape:
-        tape.write(b"a", said(), "", Totals(calls=1))
-        tape._execute("PRAGMA max_page_count = 1")
-        with pytest.raises(TapeError, match="t: cannot be read or written: database or disk is full"):
-            tape.write(b"a", said("x" * 10_000), "", Totals(calls=1))
-        assert (tape.read(b"a"), tape.totals.calls) == (said(), 1)
-
-
 def test_the_tape_of_a_run_is_refused(tmp_path: Path) -> None:
     with closing(Tape(tmp_path / "t", "record")) as tape:
         tape._execute("INSERT INTO answers VALUES (?, '', '{}')", b"head")
     with pytest.raises(TapeError, match="is the tape of a run, and not of an experiment"):
         ExperimentTape(tmp_path / "t", "record")
-
-
-@catalogue("mode", ["record", "replay"])
-@catalogue("name", ["none/t", ".", "/dev/zero"])
-def test_what_is_no_file_is_no_tape(tmp_path: Path, name: str, mode: str) -> None:
-    with pytest.raises(TapeError):
-        ExperimentTape(tmp_path / name, mode)  # type: ignore[arg-type]
 
 
 class Answering:
