@@ -49,18 +49,13 @@ def _rounded(number: int) -> str:
 
 
 def deliberation(config: Config) -> str | None:
-    """Return how many ticks people deliberate, and the waits that this hides; None in a domain without deliberation."""
+    """Return how many ticks people deliberate, and what a slower answer does; None in a domain without deliberation."""
     if not config.deliberates:
         return None
-    minutes, ticks, tick_s = config.population.deliberation_minutes, config.deliberation_ticks, config.run.tick_s
-    is_embedded = config.oracle.backend == "choice"
+    minutes, ticks = config.population.deliberation_minutes, config.deliberation_ticks
     if not ticks:
-        wait = "" if is_embedded else ", and the clock waits for every call"
-        return f"deliberation: none, so a decision takes effect in the tick of its question{wait}"
-    of_simulated_time = f"{counted(ticks, 'tick')} of {config.simulation.tick_seconds:g} s"
-    told = f"deliberation: {minutes:g} simulated minutes are {of_simulated_time}"
-    if is_embedded:
-        return f"{told}; the embedded oracle answers at once"
+        return "deliberation: none, so a decision takes effect in the tick of its question"
+    of_time = f"{minutes:g} simulated minutes are {counted(ticks, 'tick')} of {config.simulation.tick_seconds:g} s"
     late = "a later answer is a fallback" if config.oracle.mode == "realtime" else "the clock waits for a longer one"
-    hides = f"calls of up to {plain(ticks * tick_s, 3)} s" if tick_s else "no more of a call than they take"
-    return f"{told}, which hide {hides} (run.tick_s {tick_s:g}); {late} (llm.timeout_s {config.llm.timeout_s:g})"
+    is_embedded = config.oracle.backend == "choice"
+    return f"deliberation: {of_time}; {'the embedded oracle answers at once' if is_embedded else late}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from html import escape
 from time import perf_counter
 from typing import Any
 
 import anyio
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -22,14 +20,12 @@ from actors.display.words import duration, phase_line, phase_words, share, usd
 from actors.display.work import LINE_EVERY_S, live_console
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
-from prism.palette import Style, state_styles
+from prism.palette import state_styles
 from prism.quoting import printable
 from prism.wording import counted
 
 REFRESH_S = 0.25
 REPLAYING = "doing recorded ticks again"
-WINDOW_S = 5.0
-"""Rates are over this time."""
 LOOK_EVERY_S = 1.0
 """The time between two looks at the world."""
 SLOW_S = 10.0
@@ -49,12 +45,9 @@ class Pace:
         self._clock = clock
         self._begun = self._changed = clock()
         self._phase: Phase | None = None
-        self._latest: deque[tuple[float, int, int]] = deque()
-        """`(time, ticks, transitions)` of the latest calls, the oldest first."""
-        self._first: int | None = None
-        """The first tick that this process did for the first time: a resumed run does not begin at tick 0."""
-        self._begun_ticks = self._begun
-        """The time at which it began."""
+        self._first: tuple[float, int, int] | None = None
+        """Time, ticks and transitions when this process began to do ticks for the first time: a resumed run does not
+        begin at tick 0."""
         self._was_replaying = False
         self.ticks_per_s = self.transitions_per_s = 0.0
 
@@ -63,16 +56,10 @@ class Pace:
         progress, moment = self._read(), self._clock()
         if self._first is None or progress.is_replaying or self._was_replaying:
             # Ticks that are done again do not count for the pace: they are much faster, because no question is asked.
-            self._begun_ticks, self._was_replaying = moment, progress.is_replaying
-            self._first = progress.tick
-            self._latest.clear()
+            self._first, self._was_replaying = (moment, progress.tick, progress.transitions), progress.is_replaying
         if progress.phase is not self._phase:
             self._phase, self._changed = progress.phase, moment
-        latest = self._latest
-        latest.append((moment, progress.tick, progress.transitions))
-        while len(latest) > 2 and moment - latest[1][0] >= WINDOW_S:
-            latest.popleft()
-        since, ticks, transitions = latest[0]
+        since, ticks, transitions = self._first
         elapsed = max(1e-9, moment - since)
         self.ticks_per_s = (progress.tick - ticks) / elapsed
         self.transitions_per_s = (progress.transitions - transitions) / elapsed
@@ -90,8 +77,7 @@ class Pace:
         """Return the seconds to go at the mean pace so far; None before the first tick, and while the run waits."""
         if progress.phase in WAITING:
             return None  # the wait has no known end
-        done = progress.tick - (self._first or 0)
-        return (self._clock() - self._begun_ticks) * (progress.ticks - progress.tick) / done if done else None
+        return (progress.ticks - progress.tick) / self.ticks_per_s if self.ticks_per_s else None
 
 
 async def show_progress(read: Callable[[], Progress]) -> None:
@@ -177,8 +163,10 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
     states.add_column(no_wrap=True)
     most, styles = max((1.0, *progress.agents_by_state.values())), state_styles(list(progress.agents_by_state))
     for state, count in progress.agents_by_state.items():
-        bar = ProgressBar(most, count, complete_style=styles[state].color, finished_style=styles[state].color)
-        states.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), StateName(state, styles[state]))
+        style = styles[state]
+        bar = ProgressBar(most, count, complete_style=style.color, finished_style=style.color)
+        marked = Text.assemble((f"{style.text} ", style.color), printable(state))
+        states.add_row(bar, Text(f"{count:>9,.0f}", justify="right"), marked)
     # 3. The rates and the oracle's numbers, a row each, with a warning where something is amiss.
     ill = f"{progress.quarantined:,} quarantined" if progress.quarantined else ""
     rates = f"{pace.ticks_per_s:,.1f}, {pace.transitions_per_s:,.0f} transitions/s"
@@ -201,27 +189,6 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
         rows,
         *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
     )
-
-
-class StateName:
-    """The name of a state after its mark, which has the colour of its bar; without a mark where there is only ASCII.
-
-    Args:
-        name: the state; characters that a terminal would act on are left out.
-        style: its looks.
-    """
-
-    def __init__(self, name: str, style: Style) -> None:
-        self._name = printable(name)
-        self._style = style
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        mark = "" if options.ascii_only else f"{self._style.text} "
-        yield Text.assemble((mark, self._style.color), self._name)
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        width = len(self._name) if options.ascii_only else len(self._name) + 2
-        return Measurement(width, width)
 
 
 class ProgressView:

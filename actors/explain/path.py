@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.retrace import OpenRun
 from actors.explain.tree import COLUMNS, Node, plain
 from actors.factory.domains import look_at_domain
 from actors.store.messages import of_agent
-from actors.store.record import AGENT
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.events import Event, FeedShown, PostEvent, PostTaken, TieChanged
 from prism.quoting import compact, shown
@@ -27,6 +25,7 @@ QUESTION = "question"
 """The source of a turn that asked."""
 NEAREST = 2
 """The turns on each side of a tick that a message names."""
+NO_TURN = "it has had no turn at all"
 LATEST = 20
 """The turns of a path that are shown if no range is asked for."""
 
@@ -80,7 +79,7 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
         },
         children=(
             *([] if len(turns) == len(whole) else [Node(kind="shown", text=few)]),
-            *([] if whole else [Node(kind="hint", text=no_turn(run))]),
+            *([] if whole else [Node(kind="hint", text=NO_TURN)]),
             *run.note_nodes,
             *(path_rows(turns) if turns else ()),
             *([Node(kind="hint", text=hint)] if turns and questions else []),
@@ -173,17 +172,6 @@ def nearest(turns: Sequence[PathTurn], tick: int, noun: str = "turn") -> str:
         if len(near) == 1
         else f"its nearest {noun}s are in the ticks {listed}"
     )
-
-
-def no_turn(run: OpenRun) -> str:
-    """Return in words that an agent has had no turn, with the agent of the run that has had most."""
-    turns = np.zeros(run.domain.size, dtype=np.int64)
-    for block in run.record.blocks(0, run.length, {"updates": (AGENT,), "questions": (AGENT,)}):
-        for rows in block.tables.values():
-            turns += np.bincount(rows.columns[AGENT], minlength=len(turns))
-    busiest = int(turns.argmax())
-    most = f"; {run.called(busiest)} has had most: {counted(int(turns[busiest]), 'turn')}" if turns[busiest] else ""
-    return f"it has had no turn at all{most}"
 
 
 def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:

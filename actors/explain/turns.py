@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import QuestionName, name_of_question
 from actors.explain.path import (
+    NO_TURN,
     QUESTION,
     chosen_agent,
     decisions,
     event_of,
     its_messages,
     nearest,
-    no_turn,
     path_of,
     refuse_ticks,
 )
@@ -64,7 +64,7 @@ async def explain_turns(
     messages = await to_thread.run_sync(its_messages, run, number)
     whole = path_of(messages, run.called)
     if last is None and all(each.tick != first for each in whole):
-        instead = nearest(whole, first) if whole else no_turn(run)
+        instead = nearest(whole, first) if whole else NO_TURN
         problem = f"{printable(run.called(number))} has no turn in tick {first:,}; {instead}"
         raise RunDirectoryError(f"{path}: {problem}")
     last = first if last is None else last

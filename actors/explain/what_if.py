@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,7 +189,7 @@ async def _asking(
 
 
 LARGEST = 10
-"""The agents and posts that are listed."""
+"""The agents that are listed."""
 
 
 class _Followed(Track):
@@ -219,7 +218,6 @@ class Differences:
         """Each tick as it was."""
         self._messages: tuple[list[Any], list[Any]] = ([], [])  # the agent's own, in each future
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        self._engagements: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
         self._ticks: list[dict[str, int]] = []
         self._acting: dict[int, list[int]] = defaultdict(list)
 
@@ -243,9 +241,6 @@ class Differences:
         """Return the acts of some agents in a tick, which are not all of their rows; and count the events of all."""
         for event in messages_of(*of, PostEvent, TieChanged):
             self._events[future][event.kind] += 1
-            about = None if isinstance(event, TieChanged) else event.post if event.kind == "like" else event.parent
-            if about is not None:
-                self._engagements[future][about] += 1
         found: dict[int, list[Any]] = defaultdict(list)
         for message in messages_of(*of, agents={*agents, self._agent}):
             acts = found[message.agent]
@@ -269,17 +264,10 @@ class Differences:
         was, would = self.was.simulation, self.would.simulation
         yield from self._paths(run)
         yield from self._apart()
-        engaged_was, engaged_would = self._engagements
-        posts = sorted(
-            engaged_was.keys() | engaged_would.keys(),
-            key=lambda post: (-abs(engaged_was[post] - engaged_would[post]), post),
-        )
-        engaged = tuple({f"post {post}": each[post] for post in posts[:LARGEST]} for each in self._engagements)
         totals = (_numbers(each.domain.world.totals()) for each in (was, would))
         yield from _counted("took place", *self._events, equal=True)
         yield from _counted("states", was.counters.agents_by_state(), would.counters.agents_by_state())
         yield from _counted("totals", *totals)
-        yield from _counted("engagements", *engaged)
         acting = sorted(self._acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))
         if acting:
             yield Node(kind=COLUMNS, cells=("did something else", "in", "from tick"))
@@ -303,18 +291,13 @@ class Differences:
             yield Node(kind="turns", cells=cells, value={"tick": tick, **value})
 
     def _apart(self) -> Iterator[Node]:
-        """Yield how many agents differ in each tick; consecutive ticks without a difference share a row."""
-        if not any(each["agents"] for each in self._ticks):
+        """Yield how many agents differ in each tick in which any does."""
+        if differing := [each for each in self._ticks if each["agents"]]:
+            yield Node(kind=COLUMNS, cells=("tick", "agents whose journals differ", "that did something else"))
+        else:
             yield Node(kind="hint", text="no agent's journal differs in any tick")
-            return
-        yield Node(kind=COLUMNS, cells=("tick", "agents whose journals differ", "that did something else"))
-        for differs, group in groupby(self._ticks, lambda each: each["agents"] > 0):
-            ticks = [*group]
-            for each in ticks if differs else ticks[:1]:
-                last = each["tick"] if differs else ticks[-1]["tick"]
-                place = f"{each['tick']:,}" if last == each["tick"] else f"{each['tick']:,} to {last:,}"
-                cells = place, f"{each['agents']:,}", f"{each['acting']:,}"
-                yield Node(kind="apart", cells=cells, value={**each, "last": last})
+        for each in differing:
+            yield Node(kind="apart", cells=tuple(f"{number:,}" for number in each.values()), value=each)
 
 
 def _moves(turns: Sequence[PathTurn]) -> str:

@@ -12,7 +12,6 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any, TextIO
 
 STANDARD_DESCRIPTORS = (0, 1, 2)
@@ -96,41 +95,15 @@ def protect_standard_error() -> None:
 
 @contextmanager
 def standard_error_protected() -> Iterator[None]:
-    """Let no write to standard error fail in the block, as `protect_standard_error` does. Blocks may overlap."""
-    _overlapping.enter()
+    """Let no write to standard error fail in the block, as `protect_standard_error` does."""
+    before = sys.stderr
+    protect_standard_error()
+    protected = sys.stderr
     try:
         yield
     finally:
-        _overlapping.leave()
-
-
-class _Overlapping:
-    """Blocks in which standard error is protected: the first protects it, and the last brings the old one back."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._count = 0
-        self._before: TextIO | None = None
-        self._protected: TextIO | None = None
-
-    def enter(self) -> None:
-        with self._lock:
-            if not self._count:
-                self._before = sys.stderr
-                protect_standard_error()
-                self._protected = sys.stderr
-            self._count += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._count -= 1
-            if not self._count and sys.stderr is self._protected:  # else somebody has replaced it in between
-                sys.stderr = self._before
-            if not self._count:
-                self._before = self._protected = None
-
-
-_overlapping = _Overlapping()
+        if sys.stderr is protected:  # else somebody has replaced it in between
+            sys.stderr = before
 
 
 def protect_standard_output() -> None:

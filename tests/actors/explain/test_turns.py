@@ -352,7 +352,7 @@ def test_with_another_answer_the_agent_does_something_else_first_and_nothing_is_
     agent, asked, _ = next(each for each in questions(few_run) if each[2] in {"engaging_like", "engaging_reshare"})
     found = different(few_run, agent, asked, "scrolling")
     facts, turns = found.value, values(found, "turns")
-    first = {"tick": facts["decided_in"], "last": facts["decided_in"], "agents": 1, "acting": 1}
+    first = {"tick": facts["decided_in"], "agents": 1, "acting": 1}
     assert values(found, "apart")[0] == first
     assert turns[0]["would_be"][0]["to_state"] == "scrolling"
     assert turns[0]["was"][0]["to_state"] == facts["was"]

@@ -4,7 +4,7 @@ import io
 import json
 import logging
 import sys
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -203,20 +203,6 @@ def test_a_file_that_cannot_be_set_aside_ends_there_and_says_so(
     write(path, 12, "one......", "two......", "three....")
     assert path.read_text() == "one......\n"
     assert capsys.readouterr().err == "prism: log.jsonl ends here: Is a directory\n"
-
-
-def test_blocks_that_overlap_end_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", sys.__stderr__)
-    first, second = ExitStack(), ExitStack()
-    first.enter_context(standard_error_protected())
-    protected = sys.stderr
-    second.enter_context(standard_error_protected())
-    assert sys.stderr is protected
-    assert protected is not sys.__stderr__
-    first.close()
-    assert sys.stderr is protected
-    second.close()
-    assert sys.stderr is sys.__stderr__
 
 
 def test_a_stream_that_somebody_has_put_in_its_place_stays(monkeypatch: pytest.MonkeyPatch) -> None:
