@@ -23,15 +23,11 @@ population:
   graph: {path: ties.csv, directed: true}
   measures: [ei_index_party]
   posts: {file: posts.csv}
-  activity: {hours: hours.csv}
 interventions:
   - {round: 1, publish: {author: p7, text: News}}
   - {round: 2, silence: [p3, Person 4]}
 """
 POSTS = "text,author\n" + "".join(f"News {number},p{number % 5}\n" for number in range(20))
-HOURS = f"user_id,{','.join(f'h{hour:02d}' for hour in range(24))}\n" + "".join(
-    f"p{number}" + f",{number + 1}" * 24 + "\n" for number in range(12)
-)
 SAID = "population.join: id: 12 people in ties.csv and people.csv (`user_id`); first: p0 is Person 0, p1 is Person 1, "
 
 
@@ -40,7 +36,6 @@ def _study(prism: Prism) -> None:  # it makes the directory
     Path("people.csv").write_text(PEOPLE)
     Path("ties.csv").write_text(TIES)
     Path("posts.csv").write_text(POSTS)
-    Path("hours.csv").write_text(HOURS)
     Path("study.yaml").write_text(STUDY)
 
 
@@ -53,7 +48,6 @@ def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> N
     said = prism("validate", "study.yaml").out
     assert SAID in said
     assert "posts.csv: `author`: 20 posts of 5 people, which nobody else publishes; first: post 1 is p0's" in said
-    assert "hours.csv: `user_id`: hours of their own for 12 people; first: row 1 is p0's, row 2 is p1's" in said
     ran = prism("run", "study.yaml", "--out", "run")
     assert (ran.code, SAID in ran.err) == (0, True)
     assert "first people of interventions: interventions[0].publish.author p7 is Person 7, interventions[1]" in ran.err

@@ -58,7 +58,7 @@ TEXTS: dict[str | bytes, str] = {
     "feed: &x {}\nrun: *x": "2: *x: YAML aliases are not supported",
     "- population": "1: expected sections at the top, got ['population']",
     "population": "1: expected sections at the top, got 'population'",
-    "population: {size: 20}\n".encode("utf-16"): " expected utf-8 text, got utf-16, ...: save it as UTF-8",
+    "population: {size: 20}\n".encode("utf-16"): "1: expected UTF-8 text, got byte 0xff: save it as UTF-8",
     "run: {question: Fa\xdfung}\n".encode("latin-1"): "1: expected UTF-8 text, got byte 0xdf: save it as UTF-8",
     b"\xef\xbb\xbfpopulation:\r\n  sise: 20\r\n": "2: population.sise: unknown key; did you mean population.size?",
     b"\x89PNG\r\n\x1a\n": " is a PNG picture: expected text",
@@ -213,7 +213,7 @@ population.profiles=c.yaml => c.yaml: {RUN}
 population.profiles=photo.csv => photo.csv: is a PNG picture: expected text
 population.profiles=nobody.json => nobody.json: expected a key that describes people (name, ...), got: age
 population.profiles=bad.json => bad.json:2: bad JSON: Expecting ':' delimiter (column 13)
-population.profiles=latin.csv => latin.csv:2: expected UTF-8 text, ...: set population.encoding: cp1252
+population.profiles=latin.csv => latin.csv:2: expected UTF-8 text, got byte 0xdf: save it as UTF-8, or set ...
 population.profiles=ages.csv & population.attributes.age={type: int} => ages.csv:3: age: expected int, got 'forty'
 population.profiles=ages.csv & population.attributes.age={type: int, max: 35} => \
 ages.csv:2: age: expected int <= 35, got '40'
