@@ -36,18 +36,19 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect
 
 
 def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
-    """Yield a finding for each delay that hardly ever ends, because `round_ends` comes in the last tick of a round.
+    """Yield a finding for each delay that ends for few people, because `round_ends` comes in the last tick of a round.
 
-    A browsing person's delay runs only when the feed is empty, so nothing is said of it.
+    People come online in the first part of a round. A browsing person's delay runs only when the feed is empty, so
+    nothing is said of it.
     """
     length = config.simulation.ticks_per_round
+    left = length - 2 - int(length * config.population.activity.arrival) // 2  # for a person in the middle of that part
     for state, delay in behaviour.delays.items():
         ticks = _usual_ticks(delay, config)
-        if behaviour.roles.get(state) == Role.BROWSE or ticks is None or ticks <= length - 2:
+        if behaviour.roles.get(state) == Role.BROWSE or ticks is None or ticks <= left:
             continue
-        told = f"delay of {'about ' if delay.is_random else ''}{counted(ticks, 'tick')}"
-        ends = "hardly ever ends" if delay.is_random else "cannot end"
-        message = f"the {told} {ends} within a round of {length}: {ROUND_ENDS} comes first"
+        told = f"the delay of {'about ' if delay.is_random else ''}{counted(ticks, 'tick')}"
+        message = f"{told} ends for few people within a round of {length}: {ROUND_ENDS} comes first"
         yield Finding(kind=FindingKind.TOO_LONG, state=state, trigger=delay.trigger, message=message)
 
 

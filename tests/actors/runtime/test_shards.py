@@ -32,7 +32,7 @@ from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.actors.shards_here import ShardsHere
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
-from tests.social.test_joining import built, hours
+from tests.social.test_joining import built
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -112,9 +112,9 @@ def test_any_number_of_shards_makes_the_run_of_one_process(size: Size, monkeypat
             assert run_in(world, shards) == whole, (seed, shards)
 
 
-def test_people_publish_their_own_posts_in_their_own_hours_in_every_way() -> None:
+def test_people_publish_their_own_posts_in_every_way() -> None:
     rows = "".join(f"\nNote {number},{('ada', 'bo', 'cy')[number % 3]}" for number in range(30))
-    people = built(posts=f"text,author{rows}", hours=hours(ada=24, bo=24, cy=1, di=24))
+    people = built(posts=f"text,author{rows}", activity=ActivityConfig(mean=0.9))
     config = Config(
         simulation=SimulationConfig(rounds=5, ticks_per_round=12, seed=1),
         population=PopulationConfig(
