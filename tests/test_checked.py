@@ -114,21 +114,6 @@ def test_a_column_is_unsealed_to_the_bit(values: Any, times: int, is_sorted: boo
 
 
 @catalogue(
-    ("column", "form"),
-    [
-        (np.arange(1000), "ascending"),
-        (np.arange(1000) * 7919 % 1009, "plain"),
-        (np.arange(1000)[::-1] % 9 * 1e200, "distinct"),
-        (np.arange(1000, dtype="<u4") * 7919 % 9, "plain"),
-        (Heap.of([b"%d" % number for number in range(1000)]), "plain"),
-        (Heap.of([b"a text of some length %d" % (number * 7919 % 9) for number in range(1000)]), "distinct"),
-    ],
-)
-def test_a_column_has_the_form_in_which_it_is_the_shortest(column: Any, form: str) -> None:
-    assert seal(column)[0] == form
-
-
-@catalogue(
     ("form", "dtype", "data"),
     [
         ("plain", "<u4", bytes(9)),

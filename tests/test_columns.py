@@ -1,8 +1,5 @@
 """Columns, rows and planes: what is stored of a tick."""
 
-from typing import Any
-
-import msgspec
 import numpy as np
 import pytest
 import zstandard
@@ -10,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from prism.bundles import joined
-from prism.columns import PIECE, Column, Columns, Rows, pack, pack_array, pack_rows
+from prism.columns import PIECE, Column, Columns, Rows, pack_array, pack_rows
 from prism.planes import compressed, expanded, in_planes, out_of_planes
 from prism.rows import Heap, TickRows, bytes_of, payload_of, read_head, read_rows
 from prism.rows import joined as joined_heaps
@@ -21,22 +17,6 @@ from tests.catalogue import catalogue
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False) | st.text(max_size=9)
 PIECES = st.integers(1, 5)
-
-
-@given(st.lists(SCALARS), PIECES)
-def test_values_are_read_back(values: list[Any], piece: int) -> None:
-    columns = Columns(pack("values", values, piece))
-    assert columns.values("values", Any) == values
-    assert columns.unread == []
-
-
-@catalogue("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
-def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> None:
-    pieces = list(pack("numbers", range(size)))
-    lengths = [len(msgspec.msgpack.decode(piece.data)) for piece in pieces]
-    assert sum(lengths) == size
-    assert lengths == ([PIECE] * (size // PIECE) + [size % PIECE] * bool(size % PIECE) or [0])
-    assert Columns(pieces).values("numbers", int) == list(range(size))
 
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 70_000)
@@ -64,12 +44,6 @@ def test_a_column_of_something_else_is_refused(piece: Column) -> None:
         Columns([piece]).array("numbers")
     with pytest.raises(ValueError, match=r"Expected|expected|are not"):
         Columns([piece]).values("numbers", str)
-
-
-def test_parts_of_a_block_together_are_the_block() -> None:
-    values = np.array([3, 4, 300, -7, 9, 10])
-    parts = [[*pack_array("a", each), *pack("b", each.tolist())] for each in (values[:2], values[2:2], values[2:])]
-    assert joined(parts) == [*pack_array("a", values), *pack("b", values.tolist())]
 
 
 def test_lists_in_three_arrays_are_those_lists_and_must_fit_each_other() -> None:

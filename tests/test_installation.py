@@ -145,17 +145,3 @@ def test_make_says_in_a_line_what_is_missing(tmp_path: Path) -> None:
         assert ended.returncode != 0
         assert (ended.stderr.splitlines()[0], ended.stdout) == (told, "")
         assert not (tmp_path / ".venv").exists()
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path) -> None:
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-
-    def steps(*targets: str) -> list[str]:
-        planned = run("make", "--dry-run", *targets, cwd=tmp_path).stdout
-        return [lock for lock in ("requirements.lock", "requirements-dev.lock") if f"' {lock}" in planned]
-
-    assert run("make", "--dry-run", "extras", cwd=tmp_path).stdout.splitlines()[-1].startswith('echo "prism: ready: ')
-    assert steps("run") == ["requirements.lock"]
-    assert steps("test") == ["requirements.lock", "requirements-dev.lock"]

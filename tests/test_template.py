@@ -1,6 +1,5 @@
 """`prism init --template domain`: the package that it writes runs, its tests pass, and its notebook can be executed."""
 
-import json
 import os
 import re
 import subprocess
@@ -13,8 +12,6 @@ import pytest
 import yaml
 from nbclient import NotebookClient
 
-from actors.view.agent_panel import AgentPanel
-from tests.actors.view.asking import Asked
 from tests.command import Prism, run_prism
 from tests.own_domains import path_restored
 from tests.paths import ROOT
@@ -59,48 +56,6 @@ def test_it_runs_where_it_is_without_being_installed(study: Path, prism: Prism) 
     assert ended.code == 0, ended.err
     assert ended.out in prism("replay", "run", "--quiet").out
     assert (Path("run") / "rounds.csv").read_text().splitlines()[0].endswith(",waiting,passed")
-
-
-@pytest.fixture
-def ran(study: Path, prism: Prism) -> Path:
-    ended = prism("run", "crossing-of-roads/config.yaml", "--quiet", "--ticks", "120", "--out", "ran")
-    assert ended.code == 0, ended.err
-    return study.parent / "ran"
-
-
-def test_its_explanations_name_what_a_light_saw_and_what_is_known_of_it(ran: Path, prism: Prism) -> None:
-    path = json.loads(prism("explain", "ran", "--agent", "1", "--json").out)
-    tick = next(
-        turn["value"]["tick"] for turn in reversed(path["children"]) if turn.get("value", {}).get("source") == "oracle"
-    )
-    [turn] = [
-        each["children"]
-        for each in json.loads(prism("explain", "ran", "--agent", "1", "--tick", str(tick), "--json").out)["children"]
-        if each["value"]["is_decision"]
-    ]
-    context, profile = ({each["kind"]: each.get("value") for each in turn}[kind] for kind in ("context", "profile"))
-    assert list(context) == ["cars that wait"]
-    assert profile["turned green"] > 0
-    assert profile["cars at its last question"] == context["cars that wait"]
-
-
-def test_the_page_shows_its_numbers_and_its_panel(ran: Path) -> None:
-    asked = Asked(ran, "ran")
-    assert asked.json("runs/ran")["pictures"] == ["states"]
-    (line,) = asked.lines()
-    assert ({*line.figures}, line.nouns) == ({"cars that wait", "cars that passed"}, "lights")
-    sections = asked.part("runs/ran/sections")
-    assert "The traffic" in sections
-    assert "cars that passed in a round" in sections
-    assert 'data-column="agent">light 4<' in sections  # the lights have names in the tables of their domain, too
-    run = asked.read("ran")
-    assert run.journal is not None
-    panel = AgentPanel(run, run.journal, 1, 59)
-    greens = sum(move.to_state == "green" for move in panel.moves)
-    assert dict(panel.person)["turned green"] == greens > 0
-    shown = asked.part("runs/ran/agent?agent=1&tick=59")
-    assert "<strong>light 2</strong>" in shown
-    assert "<dt>cars that wait</dt>" in shown
 
 
 @pytest.mark.slow

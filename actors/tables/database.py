@@ -174,9 +174,7 @@ class Tables:
     def has(self, name: str) -> bool:
         """Return whether a run has a table, even one without rows. Other tables are there if they have a row."""
         declared = any(name in run.show.event_tables for run in self.runs)
-        if name not in OF_EVENTS:
-            declared = name != "judgements" or any(run.config.oracle.sharing.by != "none" for run in self.runs)
-        return declared or bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1").fetchall())  # noqa: S608  # quoted
+        return declared or name not in OF_EVENTS or bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1").fetchall())  # noqa: S608  # quoted
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:

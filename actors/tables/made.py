@@ -15,7 +15,7 @@ from actors.factory.domains import look_at_domain
 from actors.factory.input_files import load_posts
 from actors.store.listing import list_run
 from actors.store.messages import questions_in
-from actors.store.oracle_log import ANSWERS, answers_by_question, judgements_in
+from actors.store.oracle_log import ANSWERS, answers_by_question
 from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
@@ -35,8 +35,6 @@ from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
 from prism.rows import Heap, unpacked
 from prism.scorecard import above_all, shapes_in
-from prism.sharing.audit import divergence_from
-from prism.sharing.table import archetypes_of, fields_of, words_of
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind
@@ -67,7 +65,6 @@ class Made:
             "runs": self._runs,
             "rounds": self._rounds,
             "made.edges": self._edges,
-            "judgements": self._judgements,
             "agents": self._agents,
             "made.cascades": self._cascades,
             "made.posts": self._posts,
@@ -84,15 +81,13 @@ class Made:
     @cached_property
     def domain(self) -> Domain | None:
         """The domain of the run; None if it is code that this user has not allowed: then a note says so."""
-        hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
+        hint = "; --tables without agents, edges, attribute_changes and questions needs no input files"
         try:
             return look_at_domain(self.run.config).domain
         except InputError as error:
             raise ConfigError(str(self.run.path), f"{error}{hint}") from None
         except UntrustedCodeError as error:
-            self.run.notes.append(
-                f"without judgements, and without the state of agents that never moved: {error.reason}"
-            )
+            self.run.notes.append(f"without the state of agents that never moved: {error.reason}")
             return None
 
     @cached_property
@@ -378,29 +373,6 @@ class Made:
         ticks[one], kinds_of[one] = steps[other] >> 17, codes[other]
         return ticks[is_question], kinds_of[is_question]
 
-    def _judgements(self) -> Iterator[Columns]:
-        """Yield the judgements of the oracle's log up to the end of the journal, by tick and agent."""
-        run = self.run
-        if run.config.oracle.sharing.by == "none" or self.domain is None:
-            return
-        archetypes, rows = archetypes_of(run.config, fields_of(run.config, self.domain)), list[Sequence[Value]]()
-        for judged in sorted(judgements_in(run.path), key=lambda each: (each.asked, each.name)):
-            if judged.asked < run.length:
-                state, _, *options = map(str, judged.kind)
-                shared = (
-                    (_shares(options, judged.shared), divergence_from(judged, judged.shared))
-                    if judged.is_audit
-                    else (None, None)
-                )
-                fields = dict(zip(archetypes.names, judged.values, strict=False))
-                rows.append((
-                    *(judged.asked, run.time_at(judged.asked), judged.agent, judged.trigger, state),
-                    *(words_of(archetypes, judged.key), judged.is_audit, _shares(options, judged.probabilities)),
-                    *(*shared, judged.chance, judged.samples, encode(fields).decode()),
-                ))  # fmt: skip
-        names = (each.name for each in self.tables["judgements"].columns[1:])
-        yield dict(zip(names, map(list, zip(*rows, strict=True)), strict=False))
-
 
 _LOGGED: Final[Mapping[str, Any]] = {
     "logged_source": lambda answer, _: answer.source,
@@ -415,10 +387,6 @@ _LOGGED: Final[Mapping[str, Any]] = {
     "cost_usd": lambda answer, prices: cost_usd(answer.spent, prices),
 }
 """`{column: its value of an answer in the log, and of the prices}`."""
-
-
-def _shares(options: list[str], shares: tuple[float, ...]) -> str:
-    return encode(dict(zip(options, shares, strict=True))).decode()
 
 
 def _as_kind(kind: Kind, value: Value) -> Value:

@@ -46,7 +46,6 @@ def _meaning(table: Table, name: str) -> str:
     return next(each.about for each in table.columns if each.name == name)
 
 
-NO_SHARING: Final = "no judgements were shared: set oracle.sharing.by"
 NO_FEED: Final = "no posts on a feed in this domain"
 NO_CHANGES: Final = "nobody has changed any"
 
@@ -186,11 +185,7 @@ _QUESTIONS = (
     column("answer", NAME, "option taken; empty while it is open"),
     column("source", NAME, "who decided: oracle, llm, fallback or timeout"),
     column("reason", NAME, "reason of a fallback; stale if the agent had moved"),
-    column(
-        "method",
-        NAME,
-        "systemone, logprobs, json or repaired by a model, embedded, or shared: drawn from judgements of others",
-    ),
+    column("method", NAME, "systemone, logprobs, json or repaired by a model, embedded, or shared: drawn from others"),
     column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
     column("content", JSON, "other content of the model's answer"),
     column("latency_s", NUMBER, "time from the question to its answer", "s"),
@@ -201,24 +196,6 @@ _QUESTIONS = (
     column("completion_tokens", INTEGER, "tokens written", "tokens"),
     column("cost_usd", NUMBER, "cost of these calls by llm.prices", "USD"),
 )
-_JUDGEMENTS = (
-    RUN,
-    TICK,
-    AT,
-    AGENT,
-    column("trigger", NAME, "what the agent was asked about"),
-    column("state", NAME, "state in which the agent waits"),
-    column("archetype", TEXT, "state, trigger, and the group of each field"),
-    column("is_audit", BOOLEAN, "an audit; otherwise asked for all of its archetype"),
-    column("probabilities", JSON, "probability of each option"),
-    column("shared", JSON, "in an audit, the shared probabilities"),
-    column("divergence", NUMBER, "in an audit, the divergence of the two", "bits"),
-    column("chance", NUMBER, "probability of the audit; 1 for one asked for all"),
-    column("samples", INTEGER, "answers counted; 0 for probabilities of the server"),
-    column("fields", JSON, "value of each field of the question"),
-)
-
-
 _ALL: Final = (
     Table(name="runs", about="a run", columns=_RUNS, primary=("run",)),
     Table(
@@ -281,12 +258,6 @@ _ALL: Final = (
         about="a question to the oracle, in the order of asking",
         columns=_QUESTIONS,
         primary=("run", "question"),
-    ),
-    Table(
-        name="judgements",
-        about="a judgement that questions shared, or an audit of one, by tick and agent",
-        columns=_JUDGEMENTS,
-        absent=NO_SHARING,
     ),
 )
 

@@ -39,17 +39,6 @@ def test_the_cluster_is_what_ray_takes() -> None:
     assert cluster["head_node_type"] in cluster["available_node_types"]
 
 
-def test_cells_are_on_spot_nodes_and_the_command_is_not() -> None:
-    types = read_yaml(RAY / "cluster.yaml")["available_node_types"]
-    assert types["spot"]["node_config"]["InstanceMarketOptions"] == {"MarketType": "spot"}
-    assert "InstanceMarketOptions" not in types["head"]["node_config"]
-    assert types["head"]["resources"] == {"CPU": 0}
-    head, worker = groups()
-    assert head["rayStartParams"]["num-cpus"] == "0"
-    assert "nodeSelector" not in head["template"]["spec"]
-    assert worker["template"]["spec"]["nodeSelector"]
-
-
 def test_the_pods_and_the_volume_are_what_kubernetes_takes() -> None:
     kubernetes_validate.validate(manifests()["PersistentVolumeClaim"], KUBERNETES, strict=True)
     for group in groups():

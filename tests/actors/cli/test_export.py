@@ -36,7 +36,6 @@ def test_it_says_what_was_written_and_which_tables_there_are_none_of(prism: Pris
     assert absent == [
         "without ties, attribute_changes: nobody has changed any",
         "without feeds: feeds were not recorded: set run.record_feeds",
-        "without judgements: no judgements were shared: set oracle.sharing.by",
     ]
     size = sum(path.stat().st_size for path in Path("run-csv").iterdir())
     assert last.startswith(f"run-csv: 9 tables, {size:,} bytes; rows: runs 1, rounds 3, agents 60, ")
@@ -86,7 +85,7 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
     assert ended.err.startswith(f"prism: study: {kept.relative_to('study')}: is missing: ")
     for told in (
         "; bring along the whole directory of the run, or one file of it, which `prism pack` makes",
-        "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files\n",
+        "; --tables without agents, edges, attribute_changes and questions needs no input files\n",
     ):
         assert told in ended.err
     assert prism("export", "study", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0

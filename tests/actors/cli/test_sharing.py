@@ -52,28 +52,10 @@ def rows(table: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_an_export_and_an_explanation_have_every_judgement_with_what_was_shared_instead(
-    shared: Path, prism: Prism
-) -> None:
-    prism("run", "small.yaml", "-q", "--ticks", "9", "--out", "plain")
-    ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")
+def test_an_explanation_has_what_was_shared(shared: Path, prism: Prism) -> None:
+    ended = prism("export", "shared", "--to", "csv", "--tables", "questions", "--out", "tables")
     assert ended.code == 0, ended.err
-    judged, found = rows("judgements"), summary(shared)["sharing"]
-    assert isinstance(found, dict)
-    assert {row["run"] for row in judged} == {"shared"}
-    assert [row["is_audit"] for row in judged].count("true") == found["audited"] > 10
-    assert [row["is_audit"] for row in judged].count("false") == found["asked_for_all"]
-    places = [(int(row["tick"]), int(row["agent"])) for row in judged]
-    assert places == sorted(places)
-    for row in judged:
-        assert sum(json.loads(row["probabilities"]).values()) == pytest.approx(1.0)
-        assert set(json.loads(row["fields"])) >= {"post.topic_match", "post.followed"}
-        assert "followed: " in row["archetype"]
-    audits = [row for row in judged if row["is_audit"] == "true"]
-    bits = [float(row["divergence"]) / float(row["chance"]) for row in audits]
-    weights = [1.0 / float(row["chance"]) for row in audits]
-    assert sum(bits) / sum(weights) == pytest.approx(found["divergence"]["mean"], abs=1e-4)
-    asked = {row["method"]: row for row in rows("questions") if row["decided_tick"] and row["run"] == "shared"}
+    asked = {row["method"]: row for row in rows("questions") if row["decided_tick"]}
 
     def answer(method: str) -> str:
         ended = prism("explain", "shared", "--agent", asked[method]["agent"], "--tick", asked[method]["tick"])

@@ -256,7 +256,7 @@ def test_keys_join_without_orphans(tables: Read) -> None:
 
 def test_tables_that_a_run_does_not_have_are_not_written_and_it_is_said_why(embedded: Path, tmp_path: Path) -> None:
     done, read = exported("csv", tmp_path / "out", embedded)
-    missing = {"ties", "attribute_changes", "feeds", "judgements"}
+    missing = {"ties", "attribute_changes", "feeds"}
     assert set(TABLES) - set(read) == {*missing, "chains", "indicators"}
     assert set(done.left_out) == missing
     assert done.left_out["feeds"] == "feeds were not recorded: set run.record_feeds"
