@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 from numbers import Integral, Real
-from operator import contains
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -23,8 +21,6 @@ from prism.errors import SettingError
 from prism.expectations import expectation, guess, join, mismatch
 
 R = TypeVar("R", bound=msgspec.Struct)
-
-_PLAIN: Final = frozenset({bool, int, float, str, datetime, type(None)})
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,64 +35,76 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     def __post_init__(self) -> None:
-        given, fields = msgspec.structs.astuple(self), _fields(type(self))
-        if not fields.are_held(given):
-            for name, value in zip(self.__struct_fields__, given, strict=True):
-                msgspec.structs.force_setattr(self, name, self.taken(name, value))
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one field as the record holds it.
-
-        Raises:
-            ValueError: it is not of the field's type, out of its range, or not finite.
-        """
-        try:
-            return converted(field_types(cls)[name], value, name)
-        except SettingError as error:
-            raise cls.refused(error.keys[0], error.problem) from None
+        for name, kind in _kinds(type(self)).items():
+            try:
+                msgspec.structs.force_setattr(self, name, kind.converted(getattr(self, name), name))
+            except SettingError as error:
+                raise self.refused(error.keys[0], error.problem) from None
 
     @classmethod
     def refused(cls, place: str, problem: str) -> ValueError:
-        """Return the error for a field that cannot hold what it was given.
-
-        Args:
-            place: the field, or the part of its value that is wrong, such as `topics[3]`.
-        """
+        """Return the error for a field, or a part of its value such as `topics[3]`."""
         return ValueError(f"{place}: {problem}")
 
 
-def converted(kind: Any, value: object, place: str = "") -> Any:
-    """Return a value as a field of this type holds it.
+class Kind:
+    """A type of values, taken apart: the members of its union, what a mapping or a list of it holds, its own checks."""
 
-    msgspec does the same, but does not say below which key of a mapping a value is wrong.
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.members = _members(of)
+        self.record: type[Any] | None = next(
+            (each for each in self.members if isinstance(each, msgspec.StructMeta)), None
+        )
+        self.mapping = next((get_args(each) for each in self.members if get_origin(each) is dict), None)
+        self.item = next((get_args(each)[0] for each in self.members if get_origin(each) in {list, tuple}), Any)
+        self.checks = [each for each in getattr(of, "__metadata__", ()) if callable(each)]
 
-    Raises:
-        SettingError: it cannot be held; `keys` has the place of the part that is wrong.
-    """
-    if kind is Any:
-        return value
-    members = _members(kind)
-    if isinstance(value, Mapping):
-        if (record := next(filter(_is_record, members), None)) is not None:
-            return record_of(record, value, place)
-        for of_key, of_value in [get_args(member) for member in members if get_origin(member) is dict]:
+    def converted(self, value: Any, place: str) -> Any:
+        """Return a value as a field of this type holds it.
+
+        msgspec does the same, but does not say below which key of a mapping a value is wrong, and takes NaN, and a set,
+        whose order differs between processes.
+
+        Raises:
+            SettingError: it cannot be held; `keys` has the place of the part that is wrong.
+        """
+        if self.of is Any or type(value) is self.record:  # a record was checked when it was made
+            return value
+        if isinstance(value, Mapping) and self.record is not None:
+            value = record_of(self.record, value, place)
+        elif isinstance(value, Mapping) and self.mapping is not None:
             keys = {key: join(place, str(key)) for key in value}
-            value = {converted(of_key, key, keys[key]): converted(of_value, value[key], keys[key]) for key in value}
-    elif isinstance(value, list | tuple):
-        of_item = next((get_args(member)[0] for member in members if get_origin(member) in {list, tuple}), None)
-        value = [
-            _plain(each) if of_item is None else converted(of_item, each, f"{place}[{index}]")
-            for index, each in enumerate(value)
-        ]
-    try:
-        held = msgspec.convert(_plain(value), kind)
-    except msgspec.ValidationError:
-        held = math.nan
-    # msgspec takes two values that a record must not hold: NaN, and a set, whose order differs between processes.
-    if isinstance(value, set | frozenset) or not _are_finite((held,)):
-        raise SettingError("", mismatch(kind, value), keys=(place,))
-    return held
+            of_key, of_value = map(kind_of, self.mapping)
+            value = {
+                of_key.converted(key, keys[key]): of_value.converted(each, keys[key]) for key, each in value.items()
+            }
+        elif isinstance(value, list | tuple):
+            value = [kind_of(self.item).converted(each, f"{place}[{index}]") for index, each in enumerate(value)]
+        try:
+            held = msgspec.convert(_plain(value), self.of)
+        except msgspec.ValidationError:
+            held = math.nan
+        if isinstance(value, set | frozenset) or (type(held) is float and not math.isfinite(held)):
+            raise SettingError("value", mismatch(self.of, value), keys=(place,))
+        for check in self.checks:
+            for part, problem in check(held):
+                raise SettingError("value", problem, keys=(f"{place}{part}",))
+        return held
+
+
+kind_of = cache(Kind)
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the type itself, without their ranges."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return tuple(chain(*map(_members, get_args(bare)))) if get_origin(bare) in {Union, UnionType} else (bare,)
+
+
+def converted(of: Any, value: Any, place: str = "") -> Any:
+    """Return a value as a field of this type holds it, or raise a SettingError with the place of what is wrong."""
+    return kind_of(of).converted(value, place)
 
 
 def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R:
@@ -105,36 +113,29 @@ def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R
     Raises:
         SettingError: there is none.
     """
-    types = field_types(kind)
-    unknown = next((key for key in values if key not in types), None)
-    if unknown is not None:
-        raise SettingError("", f"unknown key; {guess(str(unknown), types)}", keys=(join(place, str(unknown)),))
+    types = _kinds(kind)
+    for key in values:
+        if key not in types:
+            raise SettingError(kind.__name__, f"unknown key; {guess(str(key), types)}", keys=(join(place, str(key)),))
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in values:
             told = re.search(rf"^ +(?:\w+, )*{field.name}(?:, \w+)*: ([^.;]+)", kind.__doc__ or "", re.MULTILINE)
-            about = " ".join(told[1].split()) if told else expectation(field.type)
-            raise SettingError("", f"is missing; expected {about}", keys=(join(place, field.name),))
-    held = {name: converted(types[name], value, join(place, name)) for name, value in values.items()}
+            problem = f"is missing; expected {' '.join(told[1].split()) if told else expectation(field.type)}"
+            raise SettingError(kind.__name__, problem, keys=(join(place, field.name),))
+    held = {name: types[name].converted(value, join(place, name)) for name, value in values.items()}
     try:
         return kind(**held)
     except SettingError as error:
         keys = [f"{place}{key}" if key.startswith("[") else join(place, key) if key else place for key in error.keys]
         raise SettingError(error.source, error.problem, keys=keys) from None
     except ValueError as error:
-        raise SettingError("", " ".join(str(error).split()), keys=(place,)) from None
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise SettingError(kind.__name__, problem, keys=(place,)) from error
 
 
 @cache
-def _members(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type itself, without their ranges."""
-    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    if get_origin(bare) in {Union, UnionType}:
-        return tuple(chain.from_iterable(map(_members, get_args(bare))))
-    return (bare,)
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+def _kinds(record: type[msgspec.Struct]) -> Mapping[str, Kind]:
+    return {name: kind_of(kind) for name, kind in field_types(record).items()}
 
 
 @cache
@@ -143,61 +144,10 @@ def field_types(record: type[msgspec.Struct]) -> Mapping[str, Any]:
     return {field.name: field.type for field in msgspec.structs.fields(record)}
 
 
-class _Fields:
-    """The fields of a record, prepared for a quick look at all values at once: whatever is decoded is looked at."""
-
-    def __init__(self, record: type[msgspec.Struct]) -> None:
-        types = field_types(record)
-        self._classes = [frozenset(plain_classes(kind)) for kind in types.values()]
-        self._items = [(index, frozenset(_item_classes(kind))) for index, kind in enumerate(types.values())]
-        self._items = [(index, classes) for index, classes in self._items if classes]
-        # It has the same fields and no check: converting to the record itself would construct it again.
-        self._unchecked = msgspec.defstruct(record.__name__, list(types.items()), array_like=True, gc=False)
-
-    def are_held(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the record holds these values without change; False also if only a full check could tell."""
-        if not all(map(contains, self._classes, map(type, values))) or not _are_finite(values):
-            return False
-        try:
-            msgspec.convert(values, self._unchecked)
-        # Where a mapping may stand, msgspec looks for the keys of any object that it does not know.
-        except (msgspec.ValidationError, AttributeError):
-            return False
-        return all(_are_items(values[index], classes) for index, classes in self._items)
-
-
-_fields = cache(_Fields)
-
-
-def plain_classes(kind: Any) -> Iterator[type]:
-    """Yield the classes whose values a field holds without conversion. A collection's items are checked as well."""
-    for member in _members(kind):
-        if get_origin(member) is Literal:
-            yield from map(type, get_args(member))
-        elif get_origin(member) in {tuple, dict}:
-            yield get_origin(member)
-        elif member in _PLAIN or _is_record(member):
-            yield member
-
-
-def _item_classes(kind: Any) -> Iterator[type]:
-    """Yield the classes of the items of a list, or of the values of a mapping, as in `plain_classes`."""
-    for member in _members(kind):
-        if get_origin(member) in {tuple, dict}:
-            yield from plain_classes(get_args(member)[get_origin(member) is dict])
-
-
-def _are_items(value: object, classes: frozenset[type]) -> bool:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
-    return classes.issuperset(map(type, items)) and _are_finite(items)
-
-
-def _are_finite(values: Iterable[object]) -> bool:
-    return all(map(math.isfinite, [value for value in values if type(value) is float]))
-
-
 def _plain(value: object) -> object:
     """Return a number, text or path as a plain one; anything else unchanged."""
+    if type(value) in (int, float, bool, type(None)):
+        return value
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, os.PathLike):

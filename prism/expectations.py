@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any
 
 from msgspec import inspect
 
@@ -47,7 +47,7 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.Metadata():
             text = (kind.extra_json_schema or {}).get("title") or type_text(kind.type)
         case inspect.UnionType():
-            text = " or ".join(type_text(member) for member in kind.types)
+            text = " or ".join(map(type_text, kind.types))
         case inspect.VarTupleType() | inspect.ListType():
             bound = "exactly" if kind.min_length == kind.max_length else "at least"
             length = f", {bound} {kind.min_length}" if kind.min_length else ""
@@ -69,30 +69,11 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.StructType():
             names = [field.name for field in kind.fields]
             text = f"{{{', '.join(names[:KEYS_SHOWN])}{', ...' if len(names) > KEYS_SHOWN else ''}}}"
-        case _ if type(kind) in _WORDS:
-            text = _WORDS[type(kind)]
+        case inspect.BoolType() | inspect.NoneType() | inspect.AnyType():
+            text = {"BoolType": "true or false", "NoneType": "none", "AnyType": "any value"}[type(kind).__name__]
         case _:
             raise TypeError(f"no words for values of type {kind}")
     return text
-
-
-_WORDS: Final[dict[type[inspect.Type], str]] = {
-    inspect.BoolType: "true or false",
-    inspect.NoneType: "none",
-    inspect.AnyType: "any value",
-}
-
-
-def meant(value: object, known: Iterable[str]) -> str:
-    """Return the question whether the nearest known word was meant; empty if none is near.
-
-    Of names such as `agent.energy` the last parts are near, too: all of them are alike in the first part.
-    """
-    names = {name.lower(): name for name in known}
-    word = value.lower() if isinstance(value, str) else ""
-    last = word.rpartition(".")[2]
-    close = get_close_matches(word, [each for each in names if get_close_matches(last, [each.rpartition(".")[2]])], n=1)
-    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def _choices(kind: inspect.Type) -> list[str]:
@@ -120,10 +101,22 @@ def _found(value: object) -> str:
     if type(value) is float:
         return repr(value).replace("inf", ".inf").replace("nan", ".nan")
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_found(item) for item in value)}]"
+        return f"[{', '.join(map(_found, value))}]"
     if isinstance(value, dict):
         return "a mapping" if value else "{}"
     return str(value) if isinstance(value, date) else repr(value)
+
+
+def meant(value: object, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known word was meant; empty if none is near.
+
+    Of names such as `agent.energy` the last parts are near, too: all of them are alike in the first part.
+    """
+    names = {name.lower(): name for name in known}
+    word = value.lower() if isinstance(value, str) else ""
+    last = word.rpartition(".")[2]
+    close = get_close_matches(word, [each for each in names if get_close_matches(last, [each.rpartition(".")[2]])], n=1)
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 def guess(name: str, known: Iterable[str]) -> str:

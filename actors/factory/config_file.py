@@ -58,13 +58,12 @@ def read_config(
     with telling_kind(file, RUN):
         placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
-    wrong, sharing, path_of = list[ConfigError](), placed.config.oracle.sharing, "oracle.sharing.archetype"
-    leaf, domain = placed.leaves.get(path_of), placed.config.simulation.domain
-    if leaf is not None and sharing.by == "archetype" and domain == "social":  # other domains must be built for that
+    wrong, sharing = list[ConfigError](), placed.config.oracle.sharing
+    if sharing.by == "archetype" and placed.config.simulation.domain == "social":  # others must be built for that
         try:
             declared_groupings(sharing.archetype, question_fields(placed.config))
         except ConfigError as error:
-            wrong += [leaf.refused(each.problem, str(each.key), path_of) for each in (error, *error.others)]
+            wrong.append(placed_error(error, placed.places, str(file)))
     wrong += missing_inputs(placed, config)
     if wrong:
         raise together(wrong)
@@ -94,8 +93,8 @@ def placing(path: Path, overrides: Sequence[str]) -> Iterator[None]:
     except ConfigError as error:
         if error.source != "configuration":
             raise
-        leaves = _load(read_text(path), str(path), os.environ, overrides, path.parent).leaves
-        raise placed_error(error, leaves, str(path)) from error.__cause__
+        places = _load(read_text(path), str(path), os.environ, overrides, path.parent).places
+        raise placed_error(error, places, str(path)) from error.__cause__
 
 
 def with_interventions(config: Config, path: Path, tick: int) -> Config:
@@ -126,10 +125,7 @@ def _load(
     try:
         own = find_own_domain(placed.config.simulation, beside)
     except ConfigError as error:
-        leaf = placed.leaves.get(error.key or "")
-        if leaf is None:
-            raise
-        raise leaf.refused(error.problem, str(error.key), str(error.key)) from error.__cause__
+        raise placed_error(error, placed.places, error.source) from error.__cause__
     placed = load(own=own.settings)
     return replace(placed, config=located(placed.config, own))
 

@@ -15,11 +15,11 @@ from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
 from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input, with_prompt
 from actors.factory.own_code import OwnCode, allow, locate_code
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
-from prism.checked import field_types
+from prism.checked import field_types, record_of
 from prism.config import Config
 from prism.config.attributes import PLACE, TRAITS
 from prism.config.model import ColumnsConfig
-from prism.config.section import plain_settings, settings_from
+from prism.config.section import DOMAIN, plain_settings
 from prism.domain import Domain, QuestionFields, said_by
 from prism.errors import PrismError
 from prism.no_effect import NoEffect, idle_interventions, unreached
@@ -209,7 +209,7 @@ def settled(config: Config) -> Config:
     if not is_own(config):
         return config
     own = find_own_domain(config.simulation)
-    return located(replace(config, domain=plain_settings(settings_from(own.settings, config.domain))), own)
+    return located(replace(config, domain=plain_settings(record_of(own.settings, config.domain, DOMAIN))), own)
 
 
 def located(config: Config, own: OwnDomain) -> Config:

@@ -32,6 +32,7 @@ from prism.config import Config, LLMConfig
 from prism.config.interventions import with_settings
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
+from prism.config.yaml_text import innermost
 from prism.errors import ConfigError, InputError
 from prism.llm.prompt import NEEDED, SHIPPED, Template, template_file
 from prism.llm.prompt import PATH as PROMPT
@@ -368,10 +369,10 @@ def replays_tape(config: Config) -> bool:
 def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = ()) -> Iterator[InputError]:
     """Yield the input files that are named and do not exist; the paths in a configuration include their directory."""
     for key, name in input_paths(config).items():
-        leaf = placed.leaves.get(key.partition("[")[0])
-        if name not in but and leaf is not None and not locate_input(name).exists():
+        place = placed.places.get(innermost(key, placed.places))
+        if name not in but and place is not None and not locate_input(name).exists():
             more = f"; the templates that ship are {' and '.join(SHIPPED)}" if key == PROMPT else ""
-            yield InputError(leaf.source, f"{name}: {_no_such_file(name)}{more}", key=key, line=leaf.line or None)
+            yield InputError(place.source, f"{name}: {_no_such_file(name)}{more}", key=key, line=place.line)
 
 
 def _no_such_file(name: str) -> str:

@@ -13,8 +13,9 @@ import structlog
 from msgspec.structs import asdict, replace
 
 from actors.core.files import sha256_of
+from actors.factory.calibrated import calibration_label
 from actors.factory.input_files import BRING_ALONG, kept_sha256, locate_input
-from prism.config import Config, ModelsConfig, calibration_label
+from prism.config import Config, ModelsConfig
 from prism.config.config import UNCALIBRATED
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel

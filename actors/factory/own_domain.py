@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, get_type_hints
 
 from actors.core.messages import Codec
 from actors.factory.own_code import OwnCode, domain_error, find_domain_code, raised
-from prism.checked import field_types
+from prism.checked import converted, field_types, record_of
 from prism.config import Config, Section, SimulationConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.section import DOMAIN, NoSettings, is_section, sections_of, settings_from
+from prism.config.section import DOMAIN, NoSettings, is_section, sections_of
 from prism.domain import Domain, InputFiles, World
 from prism.errors import ConfigError, PrismError, SettingError
 from prism.expectations import expectation, found
@@ -54,7 +54,7 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
     kind = getattr(sys.modules[module], "SHOW", Show)
     if not (isinstance(kind, type) and issubclass(kind, Show)):
         raise domain_error(f"{module}.SHOW is {_named(kind)}; expected a subclass of prism.show.Show")
-    settings = settings_from(own.settings, config.domain)
+    settings = record_of(own.settings, config.domain, DOMAIN)
     try:
         return kind(config, settings)
     except Exception as error:  # a user's code may raise anything
@@ -63,7 +63,7 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
 
 def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
     """Return the domain that a function makes from a configuration."""
-    given = {"config": config, "settings": settings_from(own.settings, config.domain), "inputs": inputs}
+    given = {"config": config, "settings": record_of(own.settings, config.domain, DOMAIN), "inputs": inputs}
     reference, files = own.code.reference, own.code.files
     try:
         domain = own.function(**{name: given[name] for name in own.arguments})
@@ -93,7 +93,7 @@ def _check_interventions(own: OwnDomain, config: Config, domain: Domain) -> None
             if section not in sections or name not in field_types(sections[section]):
                 raise ConfigError("configuration", "is no setting of the domain", key=key)
             try:
-                sections[section].taken(name, value)
+                converted(field_types(sections[section])[name], value)
             except SettingError as error:
                 raise ConfigError("configuration", error.problem, key=key) from None
 

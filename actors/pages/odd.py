@@ -14,6 +14,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.retrace import OpenRun
+from actors.factory.calibrated import calibration_label
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import with_prompt
 from actors.store.listing import list_run
@@ -23,7 +24,7 @@ from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import other_than
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
 from prism.audit import Audit
-from prism.config import Config, calibration_label
+from prism.config import Config
 from prism.statechart import Transition
 from prism.wording import counted, model_name, without_place
 

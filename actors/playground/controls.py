@@ -26,7 +26,7 @@ from actors.factory.own_domain import find_own_domain
 from actors.factory.shipped import examples
 from prism.answers import setting_in_words
 from prism.checked import converted
-from prism.config import AttributeConfig, Config, Section
+from prism.config import AttributeConfig, Config, Section, settings
 from prism.config.attributes import PLACE as ATTRIBUTES
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.load import load_placed_config
@@ -350,9 +350,10 @@ def _at(values: Any, path: str) -> Any:
 def _first_paths(base: Config, of_chart: Sequence[str]) -> dict[str, None]:
     """Return the settings that are shown first, in their order: those that `prism init` writes, then the user's own."""
     example = examples()["economy" if base.simulation.domain == "economy" else "default"]
-    written: Mapping[str, Any] = {}
+    written = list[str]()
     if not is_own(base):
-        written = load_placed_config(example.text(), example.name, environment={}, overrides=()).leaves
+        given = load_placed_config(example.text(), example.name, environment={}, overrides=()).places
+        written = [each.path for each in settings() if each.path in given]
     values = msgspec.to_builtins(base)
     places = ("domain", ATTRIBUTES, "oracle.choice.states", "oracle.choice.attributes")
     own = [path for place in places for path, _ in _numbers(_at(values, place), place)]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from actors.factory.calibrated import calibration_label
 from actors.results.measures import numbers_of
 from actors.runs.code import OWN_PACKAGE
 from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.run import read_resolved
 from prism.answers import MadeOf, caveats, setting_in_words, words_of
-from prism.config import calibration_label
 from prism.errors import PrismError
 from prism.experiment import Answer, Side, condition_in_words, described_by
 

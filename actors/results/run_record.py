@@ -12,6 +12,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
+from actors.factory.calibrated import NOT_COMPARED
 from actors.factory.domains import chart_of
 from actors.factory.input_files import INPUTS, KEPT, load_population
 from actors.results.distributions import AttributeCourse, read_distributions
@@ -23,7 +24,6 @@ from actors.store.oracle_log import logged_in
 from actors.store.run import Recorded
 from prism.answers import setting_in_words
 from prism.config import Config
-from prism.config.config import NOT_COMPARED
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent

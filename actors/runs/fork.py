@@ -40,6 +40,7 @@ from actors.store.record import whole_ticks
 from actors.store.recorded_ticks import RecordedTicks
 from actors.store.rounds import ROUNDS, content_of
 from actors.store.run import header_in, read_resolved
+from prism.checked import converted, field_types
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import planned
@@ -122,7 +123,7 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
     if changed:
         raise _refusal(parent, "; ".join(changed), "A fork has its parent's people and time; begin a new run instead.")
     before, per_round = (
-        Config.taken(INTERVENTIONS, header.config.get(INTERVENTIONS, [])),
+        converted(field_types(Config)[INTERVENTIONS], header.config.get(INTERVENTIONS, [])),
         config.simulation.ticks_per_round,
     )
     had, has = ([each for each in planned(of, per_round) if each.tick < tick] for of in (before, config.interventions))

@@ -10,12 +10,12 @@ import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.core.snapshot import Exchange
+from actors.factory.calibrated import calibration_label
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words
-from prism.config import calibration_label
 from prism.domain import Domain, said_by
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.spending import statistics_of

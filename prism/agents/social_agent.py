@@ -237,7 +237,10 @@ def relevance_of(view: PostView, weights: RelevanceConfig) -> float:
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:
     """Return the persona with another engagement threshold; its ambiguous band moves along, within 0 to 1."""
-    threshold = Persona.taken("engagement_threshold", threshold)
+    replace = msgspec.structs.replace
+    threshold = replace(
+        persona, engagement_threshold=threshold, low_threshold=0.0, high_threshold=1.0
+    ).engagement_threshold
     shift = threshold - persona.engagement_threshold
     low, high = (min(1.0, max(0.0, edge + shift)) for edge in (persona.low_threshold, persona.high_threshold))
     return msgspec.structs.replace(

@@ -1,7 +1,7 @@
 """The configuration of a run: what can be set, and how settings from several places become one checked value."""
 
 from prism.config.attributes import AttributeConfig
-from prism.config.config import Config, Setting, calibration_label, fitted_settings, settings
+from prism.config.config import Config, Setting, settings
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (
@@ -61,8 +61,6 @@ __all__ = [
     "SimulationConfig",
     "StatechartConfig",
     "TaylorConfig",
-    "calibration_label",
-    "fitted_settings",
     "load_config",
     "setting",
     "settings",

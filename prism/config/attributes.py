@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from prism.config.section import Section, Text, setting
-from prism.errors import SettingError
-from prism.expectations import found, guess, join
+from prism.expectations import found, guess
+from prism.quoting import printable
 
 NUMBER_MAX: Final = 10**15
 """The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
@@ -51,19 +51,31 @@ Value = float | int | bool | str
 
 Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
 
-_NUMBERS = ("float", "int")
+NUMBERS: Final = ("float", "int")
+GROUPS: Final = ("text", "bool")
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "min": _NUMBERS,
-    "max": _NUMBERS,
-    "mean": _NUMBERS,
-    "sd": _NUMBERS,
-    "values": ("text",),
-    "weights": ("text",),
+    **dict.fromkeys(("min", "max", "mean", "sd"), NUMBERS),
+    **dict.fromkeys(("values", "weights"), ("text",)),
     "probability": ("bool",),
 }
 """The types that have a key, for the keys that not all types have."""
 _DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
 """The keys that say how a value is drawn, and nothing else."""
+
+
+def _on_one_line(text: str | None) -> Iterator[tuple[str, str]]:
+    if text is not None and (not text.isprintable() or not text.strip()):
+        yield "", f"expected a text on one line, got {found(text)}"
+
+
+def differ(values: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield texts of a list that stand twice, or not on one line."""
+    # They stand on lines of prompts and of `prism validate`, and a file's values come without spaces around them.
+    for index, value in enumerate(values):
+        if not value.isprintable() or value != value.strip():
+            yield f"[{index}]", f"expected a text on one line without spaces around it, got {found(value)}"
+        elif value in values[:index]:
+            yield "", f"expected values that differ, got {found(value)} more than once"
 
 
 class AttributeConfig(Section, omit_defaults=True):
@@ -76,31 +88,29 @@ class AttributeConfig(Section, omit_defaults=True):
     type: Annotated[Literal["float", "int", "bool", "text"], Meta(description="type of its values")]
     min: Number | None = setting(None, "least value of a number; none: no limit")
     max: Number | None = setting(None, "largest value of a number; none: no limit")
-    mean: Number | None = setting(
-        None, "mean of a normal distribution that values are drawn from, clipped to min and max"
-    )
+    mean: Number | None = setting(None, "mean of a normal distribution to draw from, clipped to min and max")
     sd: float | None = setting(None, "standard deviation of the distribution, before clipping", ge=0.0, le=1e15)
-    values: tuple[Text, ...] = setting((), "all possible texts; empty: any text")
+    values: tuple[Text, ...] = setting((), "all possible texts; empty: any text", differ)
     weights: tuple[Annotated[float, Meta(ge=0.0, le=1e9)], ...] = setting(
         (), "weights of the values when drawn; empty: equal"
     )
     probability: float | None = setting(None, "probability of true when drawn", ge=0.0, le=1.0)
     default: float | int | bool | str | None = setting(None, "value of a person for whom the profile file has none")
-    column: str | None = setting(None, "column of the profile file; none: the one with the same name", min_length=1)
+    column: str | None = setting(None, "column of the profile file; none: the one with the same name", _on_one_line)
     prompt: bool = setting(True, "tell a model the person's value")
     description: str | None = setting(
-        None, "what the value means, for the model and for readers: `-1 is left, 1 is right`", min_length=1
+        None, "what the value means, for the model and for readers: `-1 is left, 1 is right`", _on_one_line
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.type == "int":
-            for name in ("min", "max"):
-                _hold_as(int, self, name)
-        if self.type == "float":
-            _hold_as(float, self, "default")
-        for places, problem in self._problems():
-            raise SettingError(type(self).__name__, problem, keys=places.split())
+        kinds = {"min": int, "max": int} if self.type == "int" else {"default": float} if self.type == "float" else {}
+        for name, kind in kinds.items():
+            value = getattr(self, name)
+            if type(value) in (int, float) and kind(value) == value:  # it means the same
+                msgspec.structs.force_setattr(self, name, kind(value))
+        for problem, key, *others in self._problems():
+            raise self.refused(key, problem, *others)
 
     @property
     def expected(self) -> str:
@@ -133,7 +143,7 @@ class AttributeConfig(Section, omit_defaults=True):
     @property
     def ways(self) -> str:
         """The keys that give a value of its type without a column, in words."""
-        if self.type in _NUMBERS:
+        if self.type in NUMBERS:
             return "min and max, mean and sd, or default"
         return "probability or default" if self.type == "bool" else "values or default"
 
@@ -147,85 +157,57 @@ class AttributeConfig(Section, omit_defaults=True):
             return self.type == "text" and (not self.values or value in self.values)
         return self.type == "bool" and isinstance(value, bool)
 
-    def _problems(self) -> Iterator[tuple[str, str]]:
-        """Yield wrong keys, the first one to blame unless more is known, and what was expected."""
-        for name, kinds in _KINDS.items():
-            if _is_set(getattr(self, name)) and self.type not in kinds:
-                yield f"{name} type", f"belongs to type {' or '.join(kinds)}: expected none for type {self.type}"
-        if self.type in _NUMBERS:
-            yield from self._number_problems()
-        yield from self._text_problems()
-        for name in ("column", "default"):
-            if self.is_drawn and getattr(self, name) is not None:
-                drawn = next(key for key in _DISTRIBUTION if _is_set(getattr(self, key)))
-                yield f"{name} {drawn}", f"expected either {name} or {drawn}: a value is read or drawn, not both"
-        if self.default is not None and not self.holds(self.default):
-            yield "default min max values", f"expected {self.expected}, got {found(self.default)}"
-
-    def _number_problems(self) -> Iterator[tuple[str, str]]:
+    def _problems(self) -> Iterator[tuple[str, ...]]:
+        """Yield what is wrong between keys, and the keys, the first one to blame unless more is known."""
+        low, high, mean, kind = self.min, self.max, self.mean, self.type
+        given = [name for name in _KINDS if _is_set(getattr(self, name))]
+        for name in given:
+            if kind not in _KINDS[name]:
+                yield f"belongs to type {' or '.join(_KINDS[name])}: expected none for type {kind}", name, "type"
         for name in ("min", "max"):
-            if self.type == "int" and type(getattr(self, name)) is float:
-                yield name, f"expected int, got {found(getattr(self, name))}"
-        if self.min is not None and self.max is not None and self.min > self.max:
-            yield "min max", f"expected min <= max, got {self.min:.15g} and {self.max:.15g}"
-        if (self.mean is None) != (self.sd is None):
-            given, missing = ("mean", "sd") if self.sd is None else ("sd", "mean")
-            yield f"{given} {missing}", f"expected both mean and sd, or neither: {missing} is missing"
-        low = self.mean if self.min is None else self.min
-        high = self.mean if self.max is None else self.max
-        if self.mean is not None and low is not None and high is not None and not low <= self.mean <= high:
-            yield "mean min max", f"expected a mean from min to max, {self.expected}, got {self.mean:.15g}"
-
-    def _text_problems(self) -> Iterator[tuple[str, str]]:
-        repeated = next((value for index, value in enumerate(self.values) if value in self.values[:index]), None)
-        if repeated is not None:
-            yield "values", f"expected values that differ, got {found(repeated)} more than once"
-        # They stand on lines of prompts and of `prism validate`, and a file's values come without spaces around them.
-        for index, value in enumerate(self.values):
-            if not value.isprintable() or value != value.strip():
-                yield f"values[{index}]", f"expected a text on one line without spaces around it, got {found(value)}"
+            if kind == "int" and type(getattr(self, name)) is float:
+                yield f"expected int, got {found(getattr(self, name))}", name
+        if low is not None and high is not None and low > high:
+            yield f"expected min <= max, got {low:.15g} and {high:.15g}", "min", "max"
+        if (mean is None) != (self.sd is None):
+            one, missing = ("mean", "sd") if self.sd is None else ("sd", "mean")
+            yield f"expected both mean and sd, or neither: {missing} is missing", one, missing
+        if mean is not None and ((low is not None and mean < low) or (high is not None and mean > high)):
+            yield f"expected a mean from min to max, {self.expected}, got {mean:.15g}", "mean", "min", "max"
         if self.weights and len(self.weights) != len(self.values):
-            yield (
-                "weights values",
-                f"expected a weight for each of the values, got {len(self.weights)} for {len(self.values)} values",
-            )
+            got = f"{len(self.weights)} for {len(self.values)} values"
+            yield f"expected a weight for each of the values, got {got}", "weights", "values"
         if self.weights and not sum(self.weights) > 0.0:
-            yield "weights", "expected at least one weight above 0"
-        for name in ("column", "description"):
-            text = getattr(self, name)
-            if text is not None and (not text.isprintable() or not text.strip()):
-                yield name, f"expected a text on one line, got {found(text)}"
+            yield "expected at least one weight above 0", "weights"
+        for name in ("column", "default") if self.is_drawn else ():
+            if getattr(self, name) is not None:
+                drawn = next(key for key in given if key in _DISTRIBUTION)
+                yield f"expected either {name} or {drawn}: a value is read or drawn, not both", name, drawn
+        if self.default is not None and not self.holds(self.default):
+            yield f"expected {self.expected}, got {found(self.default)}", "default", "min", "max", "values"
 
 
-def misnamed(names: Iterable[str], place: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that no attribute can have, each below the key `attributes`, and why.
+def _named(taken: Mapping[str, str]) -> Callable[[Iterable[str]], Iterator[tuple[str, str]]]:
+    """Return the check of attributes' names, some of which are taken: `{name: why no attribute can have it}`."""
 
-    Args:
-        place: where they are declared.
-    """
-    for name in names:
-        problem = ""
-        if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("_"):
-            problem = (
-                "expected a name of letters, digits and underscores that begins with a letter and is no Python word"
-            )
-        elif len(name) > NAME_LENGTH_MAX:
-            problem = f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}"
-        elif place == POSTS_PLACE and name in TAKEN_OF_POSTS:
-            problem = "is a name that every post has for something else: expected another one"
-        elif place == PLACE and name in TRAITS:
-            problem = "is a trait that every person has: expected another name"
-        elif place == PLACE and name in TAKEN_NAMES:
-            problem = "is a name that people already have for something else: expected another one"
-        if problem:
-            yield join("attributes", name), problem
+    def problems(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        for name in names:
+            if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("_"):
+                problem = "letters, digits and underscores that begins with a letter and is no Python word"
+                yield f".{printable(name) or repr('')}", f"expected a name of {problem}"
+            elif len(name) > NAME_LENGTH_MAX:
+                yield f".{name}", f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}"
+            elif name in taken:
+                yield f".{name}", f"{taken[name]}: expected another name"
+
+    return problems
 
 
-def _hold_as(kind: type[float], declaration: AttributeConfig, name: str) -> None:
-    """Hold a number as an int or a float, if it means the same."""
-    value = getattr(declaration, name)
-    if type(value) in (int, float) and kind(value) == value:
-        msgspec.structs.force_setattr(declaration, name, kind(value))
+of_people = _named(
+    dict.fromkeys(TAKEN_NAMES, "is a name that people already have for something else")
+    | dict.fromkeys(TRAITS, "is a trait that every person has")
+)
+of_posts = _named(dict.fromkeys(TAKEN_OF_POSTS, "is a name that every post has for something else"))
 
 
 def _is_set(value: object) -> bool:
@@ -236,8 +218,6 @@ def _is_set(value: object) -> bool:
 MEASURES: Final = "population.measures"
 ATTENTION: Final = ("followers", "reshares")
 """The attention that people get: followers, and reshares of their posts since the run began."""
-NUMBERS: Final = ("float", "int")
-GROUPS: Final = ("text", "bool")
 OF_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "ei_index": GROUPS,
     "modularity": GROUPS,
@@ -249,8 +229,6 @@ OF_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 """`{measure of an attribute: the types that it may have}`."""
 OF_TIES: Final = ("ei_index", "modularity", "assortativity")
 """The measures of an attribute over ties."""
-FORMS: Final = (*(f"{kind}_ATTRIBUTE" for kind in OF_ATTRIBUTES if kind != "correlation"),)
-_EXPECTED: Final = ", ".join((*FORMS, *(f"correlation_ATTRIBUTE_{each}" for each in ATTENTION)))
 
 
 class MeasureName(NamedTuple):
@@ -296,14 +274,16 @@ def measure_problem(name: str, declared: Mapping[str, AttributeConfig]) -> str:
     """Return the reason why people with these attributes cannot have a measure; empty if they can."""
     measure = measure_name(name)
     if measure is None:
-        ginis = ", ".join(f"gini_{each}" for each in ATTENTION)
-        return f"no measure {name!r}: expected {ginis}, {_EXPECTED}"
-    if not measure.attribute:
-        return ""
-    if measure.attribute not in declared:
-        known = guess(measure.attribute, list(declared)) if declared else "population.attributes declares none"
-        return f"{name}: no attribute {measure.attribute!r}: {known}"
-    needed, got = OF_ATTRIBUTES[measure.kind], declared[measure.attribute].type
-    if got in needed:
-        return ""
-    return f"{name}: expected an attribute of type {' or '.join(needed)}, got {measure.attribute} of type {got}"
+        forms = [f"{kind}_ATTRIBUTE" for kind in OF_ATTRIBUTES if kind != "correlation"]
+        of_attention = [f"{kind}_{each}" for kind in ("gini", "correlation_ATTRIBUTE") for each in ATTENTION]
+        return f"no measure {name!r}: expected {', '.join([*of_attention, *forms])}"
+    problem = measure.attribute and attribute_problem(measure.attribute, declared, OF_ATTRIBUTES[measure.kind])
+    return problem and f"{name}: {problem}"
+
+
+def attribute_problem(name: str, declared: Mapping[str, AttributeConfig], kinds: Collection[str]) -> str:
+    """Return the reason why people have no attribute of such a name and type; empty if they have it."""
+    if name not in declared:
+        return f"no attribute {name!r}: {guess(name, declared) if declared else f'{PLACE} declares none'}"
+    got = declared[name].type
+    return "" if got in kinds else f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {got}"

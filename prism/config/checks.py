@@ -1,14 +1,16 @@
 """The checks of settings against each other. Each setting's own type and range are in `prism.config.model`.
 
-An error of an intervention names the intervention, also if another setting was set last: otherwise it would not say
-which one is wrong.
+A conflict is its problem, in words that are right for any of its keys, and the keys: the one that was set last is to
+blame, or else the first one. An error of an intervention names the intervention, also if another setting was set last:
+otherwise it would not say which one is wrong.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock
@@ -19,7 +21,7 @@ from prism.config.attributes import (
     POSTS_PLACE,
     TRAITS,
     WEIGHTS,
-    AttributeConfig,
+    attribute_problem,
     measure_problem,
 )
 from prism.config.interventions import (
@@ -28,16 +30,16 @@ from prism.config.interventions import (
     KINDS_OF,
     PUBLISHED_AT_ONCE,
     InterventionConfig,
-    not_numbered,
+    numbered,
     numbered_nation,
     placed_agents,
 )
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.model import ColumnsConfig, GraphConfig, InitialConfig, SimulationConfig
-from prism.config.section import DOMAIN, places_of
+from prism.config.section import DOMAIN
+from prism.config.yaml_text import flat
 from prism.errors import SettingError
-from prism.expectations import guess, join, meant
-from prism.quarter import Period, Quarter
+from prism.expectations import found, guess, join, meant
 
 if TYPE_CHECKING:
     from prism.config.config import Config
@@ -49,13 +51,64 @@ SESSION_TICKS: Final = 4
 """The fewest ticks in which a person can come online, see a post, decide and act."""
 POWER_LAW_SHARE: Final = 4
 """On average a person follows at most one in so many people. The generator takes very long to draw more ties."""
-_SIZE, _DEGREE, _KIND = "population.size", "population.graph.degree", "population.graph.kind"
+_DOMAIN, _PROFILES, _PEOPLE, _GRAPH = "simulation.domain", "population.profiles", "population", "population.graph"
+_SIZE, _DEGREE, _KIND, _TIES = "population.size", f"{_GRAPH}.degree", f"{_GRAPH}.kind", f"{_GRAPH}.path"
+
+SET, NONE, ONE_SHARD = "a value", "none", "known to one shard only"
+NEEDS: Final = (
+    ("population.margins", SET, _PROFILES, NONE, "people come from profiles or from margins"),
+    ("population.join", "position draw", _PROFILES, SET, ""),
+    (_KIND, "profiles", f"{_PROFILES} {_TIES}", SET, ""),
+    *((f"population.columns.{name}", SET, _PROFILES, SET, "") for name in field_types(ColumnsConfig)),
+    *((f"population.columns.{name}", SET, "population.columns.engagement_threshold", SET, "")
+      for name in ("low_threshold", "high_threshold")),
+    (f"{_GRAPH}.homophily.by", SET, f"{_GRAPH}.homophily.share", SET, ""),
+    (f"{_GRAPH}.homophily.share", SET, f"{_GRAPH}.homophily.by", SET, ""),
+    (f"{_GRAPH}.homophily.by", SET, _TIES, NONE, "it is for generated ties"),
+    (_KIND, "profiles", f"{_GRAPH}.homophily.by", NONE, "it is for generated ties"),
+    (MEASURES, SET, _DOMAIN, "social", "others have no follow ties"),
+    ("population.relevance.exposure", SET, "feed.exposure", "complex", "which shows a cascade again"),
+    ("oracle.choice.exposure", SET, "feed.exposure", "complex", "which shows a cascade again"),
+    ("oracle.mode", "realtime", "run.tick_s", SET, "or every answer would be too late"),
+    ("oracle.mode", "realtime", "population.deliberation_minutes", SET, "or every answer would be too late"),
+    ("oracle.tape", "record replay", "oracle.backend", "ollama openai", ""),
+    ("oracle.tape", "record replay", "oracle.mode", "pace", "a tape does not know which answers came too late"),
+    ("oracle.tape", "replay", "oracle.tape_path", SET, ""),
+    ("oracle.max_usd", SET, "llm.prices.input", SET, ""),
+    ("oracle.sharing.archetype", SET, "oracle.sharing.by", "archetype", ""),
+    ("oracle.sharing.by", "archetype", "oracle.mode", "pace", "or a late answer would decide who shares"),
+    ("oracle.sharing.by", "archetype", "llm.writes", NONE, "a text that a model writes is one person's"),
+    ("llm.prices.input", SET, "llm.prices.output", SET, ""),
+    ("llm.prices.output", SET, "llm.prices.input", SET, ""),
+    ("llm.by.attribute", SET, "llm.by.models", SET, ""),
+    ("llm.by.models", SET, "llm.by.attribute", SET, ""),
+    ("llm.by.attribute", SET, _DOMAIN, "social", "only people on a feed have models of their own"),
+    ("llm.by.attribute", SET, "oracle.sharing.by", "none", "or people would share judgements of different models"),
+    (_DOMAIN, "economy", "oracle.mode", "pace", "no policy can be made up in place of an answer"),
+    (_DOMAIN, "economy", "oracle.when_spent", "stop", "no policy can be made up in place of an answer"),
+    (_DOMAIN, "economy", "statechart.oracle_enabled", SET, "there is no policy without an oracle"),
+    (_DOMAIN, "economy", "llm.method", "auto json", "policies are numbers, not options"),
+    ("economy.initial.quarter", SET, "economy.initial.path", SET, ""),
+    *(("economy.initial.path", SET, f"economy.initial.{name}", str(getattr(InitialConfig(), name)), "the file has it")
+      for name in INDICATORS),
+    ("run.shards", SET, _DOMAIN, "social", ""),
+    ("run.shards", SET, "feed.reshare_credit", "seen root", f"the newest post is {ONE_SHARD}"),
+    ("run.shards", SET, "run.record_feeds", NONE, f"a feed is {ONE_SHARD}"),
+    ("run.shards", SET, "llm.memory", NONE, f"what somebody remembers is {ONE_SHARD}"),
+    ("run.shards", SET, "llm.writes", NONE, f"a text is {ONE_SHARD}"),
+    ("run.shards", SET, "oracle.mode", "pace", ""),
+    ("run.shards", SET, "oracle.sharing.by", "none", f"what judgements note is {ONE_SHARD}"),
+)  # fmt: skip
+"""`(setting, its values, the settings of which it then needs one, their values, why)`; one shard counts as no value."""
+
+Clash = tuple[str, ...]
+"""The problem, and the dotted paths of the settings that contradict each other."""
 
 
 def find_conflicts(config: Config) -> list[SettingError]:
     """Return the errors of settings that contradict each other."""
-    checks = (_simulation, _population, _files, _graph, _measures, _choice, _oracle, _llm, _economy, _shards)
-    found = [error for check in checks for error in check(config)]
+    checks = (_needs, _simulation, _people, _ties, _attributes, _models, _nations)
+    found = [_error(clash) for check in checks for clash in check(config)]
     return [*found, *find_intervention_conflicts(config, config.interventions)]
 
 
@@ -64,176 +117,122 @@ def find_intervention_conflicts(config: Config, interventions: Sequence[Interven
 
     If there is no such conflict, return those with the agents of the run, which depend on the domain.
     """
-    places = (f"{INTERVENTIONS}[{index}]" for index in range(len(interventions)))
-    firsts = (next(_when(*each, config.simulation), None) for each in zip(places, interventions, strict=False))
-    return [each for each in firsts if each is not None] or [*_agents(config, interventions)]
+    places = ((f"{INTERVENTIONS}[{index}]", each) for index, each in enumerate(interventions))
+    firsts = [next(_when(place, each, config.simulation), None) for place, each in places]
+    return [_error(each) for each in firsts if each is not None] or [*map(_error, _agents(config, interventions))]
 
 
-def _clash(keys: str | Sequence[str], problem: str) -> SettingError:
-    """Return the error of settings that are each valid and contradict each other.
-
-    Args:
-        keys: their dotted paths; a text has spaces between them. The first one is to blame, unless it is known which
-            was set last.
-        problem: the conflict, in words that are right for any of the keys.
-    """
-    return SettingError("Config", problem, keys=keys.split() if isinstance(keys, str) else keys)
+def _error(clash: Clash) -> SettingError:
+    return SettingError("Config", clash[0], keys=clash[1:])
 
 
-def _repeated(key: str, names: Sequence[str], what: str) -> Iterator[SettingError]:
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if repeated is not None:
-        yield _clash(key, f"expected {what} that differ, got {repeated!r} more than once")
+def _needs(config: Config) -> Iterator[Clash]:
+    """Yield settings of the table whose value needs another one of other settings."""
+
+    def value(key: str) -> Any:
+        return reduce(getattr, key.split("."), config)
+
+    def is_one(key: str, values: str) -> bool:
+        given = value(key)
+        if values in (SET, NONE) and not isinstance(given, str):
+            return (bool(given) and (key, given) != ("run.shards", 1)) == (values == SET)
+        return values == SET or str(given) in values.split()
+
+    for key, values, keys, needed, why in NEEDS:
+        if is_one(key, values) and not any(is_one(other, needed) for other in keys.split()):
+            *_, other = keys.split()
+            expected = needed if needed == SET else needed.replace(" ", " or ")
+            problem = f"{key}={_shown(value(key))} needs {keys.replace(' ', ' or ')}: expected {expected}"
+            yield f"{problem}, got {_shown(value(other))}{why and f': {why}'}", key, *keys.split()
 
 
-def _both(section: str, **given: bool) -> Iterator[SettingError]:
-    """Yield an error if only one of two settings is given, because neither has a meaning without the other."""
-    if len({*given.values()}) > 1:
-        present, missing = sorted(given, key=lambda name: not given[name])
-        problem = f"expected both {' and '.join(given)}, or neither: {missing} is missing"
-        yield _clash(f"{section}.{present} {section}.{missing}", problem)
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else found(value)
 
 
-def _not_declared(config: Config, key: str, name: str, kinds: Collection[str]) -> Iterator[SettingError]:
-    """Yield an error if people have no such attribute, or if it is of another type."""
-    declared = config.population.attributes
-    if name not in declared:
-        known = guess(name, list(declared)) if declared else f"{PLACE} declares none"
-        yield _clash(f"{key} {PLACE}", f"no attribute {name!r}: {known}")
-    elif (kind := declared[name].type) not in kinds:
-        problem = f"expected an attribute of type {' or '.join(kinds)}, got {name} of type {kind}"
-        yield _clash(f"{key} {PLACE}.{name}", problem)
-
-
-def _simulation(config: Config) -> Iterator[SettingError]:
-    simulation, ticks, domain = config.simulation, config.simulation.length, config.simulation.domain
+def _simulation(config: Config) -> Iterator[Clash]:
+    simulation, domain = config.simulation, config.simulation.domain
+    per_round, tick_s, length = simulation.ticks_per_round, simulation.tick_seconds, simulation.length
     if config.domain and domain in SHIPPED_DOMAINS:
-        places = sorted(places_of(config.domain), key=lambda place: -place.count("."))
-        problem = f"the {domain} domain has no settings below the key domain, which is for domains of your own"
-        yield _clash((*places, "simulation.domain"), f"{problem}, got {', '.join(config.domain)}")
-    if domain == "social" and simulation.ticks_per_round < SESSION_TICKS:
+        problem = f"the {domain} domain has no settings below the key domain, which is for domains of your own, got "
+        first = next((path for path, _ in flat(config.domain, DOMAIN)), DOMAIN)
+        yield problem + ", ".join(config.domain), first, _DOMAIN
+    if domain == "social" and per_round < SESSION_TICKS:
         problem = f"expected ticks_per_round >= {SESSION_TICKS} in the social domain, where a session takes as many"
-        yield _clash("simulation.ticks_per_round simulation.domain", f"{problem}, got {simulation.ticks_per_round}")
+        yield f"{problem}, got {per_round}", "simulation.ticks_per_round", _DOMAIN
+    if config.population.activity.hours is not None and (round_s := per_round * tick_s) > HOUR_S:
+        problem = "activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
+        keys = "population.activity.hours", "simulation.ticks_per_round", "simulation.tick_seconds"
+        yield f"{problem}{HOUR_S}, got {per_round} * {tick_s:g} = {round_s:g} s", *keys
     try:
-        for tick in (0, ticks):
-            SimulatedClock(simulation.epoch, simulation.tick_seconds).at(tick)
+        SimulatedClock(simulation.epoch, tick_s).at(length)
+        SimulatedClock(simulation.epoch, tick_s).at(0)
     except OverflowError:
-        calendar = ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
-        got = f"{ticks} ticks of {simulation.tick_seconds:g} s from {simulation.epoch.isoformat()}"
+        got = f"{length} ticks of {tick_s:g} s from {simulation.epoch.isoformat()}"
+        names = ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
         problem = f"expected all of the run between the years 1 and 9999, got {got}"
-        yield _clash([f"simulation.{name}" for name in calendar], problem)
+        yield problem, *(f"simulation.{name}" for name in names)
 
 
-def _population(config: Config) -> Iterator[SettingError]:
-    population, topics, simulation = config.population, config.population.topics, config.simulation
-    profiles, ties = population.profiles, population.graph.path
-    yield from _repeated("population.topics", topics, "topics")
+def _people(config: Config) -> Iterator[Clash]:
+    people, profiles, ties = config.population, config.population.profiles, config.population.graph.path
     # Profiles bring interests of their own, so the topics of synthetic people go unused.
-    if profiles is None and population.interests_per_person > len(topics):
-        got = f"{population.interests_per_person} and {len(topics)}"
+    if profiles is None and people.interests_per_person > len(people.topics):
+        got = f"{people.interests_per_person} and {len(people.topics)}"
         problem = f"expected interests_per_person <= the number of topics, got {got}"
-        yield _clash("population.interests_per_person population.topics", problem)
-    if profiles is not None and population.margins:
-        problem = "people come from profiles or from margins: expected only one of them"
-        yield _clash("population.margins population.profiles", problem)
-    try:
-        "a".encode(population.encoding)
-    except (LookupError, ValueError):
-        problem = f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}"
-        yield _clash("population.encoding", problem)
-    if population.join != "id" and profiles is None:
-        problem = f"{population.join} joins people to a profile file in population.profiles, got null"
-        yield _clash("population.join population.profiles", problem)
-    has_ids = population.join == "id" and profiles is not None and ties is not None
-    others = population.posts.file, population.activity.hours
-    if population.unmatched is not None and not has_ids and not any(isinstance(each, str) for each in others):
-        yield _clash(
-            "population.unmatched population.join population.profiles population.graph.path",
-            f"{population.unmatched} is about people in one of two files: expected population.profiles and "
-            "population.graph.path, joined by id, or posts or hours of people",
-        )
-    # A graph file overrides the kind, which then asks for nothing.
-    if population.graph.kind == "profiles" and profiles is None and ties is None:
-        problem = "graph.kind is profiles, which needs a profile file in population.profiles, got null"
-        yield _clash(f"{_KIND} population.profiles population.graph.path", problem)
-    weights = {"population.relevance": population.relevance.exposure, "oracle.choice": config.oracle.choice.exposure}
-    for section, weight in weights.items():
-        if weight and (exposure := config.feed.exposure) != "complex":
-            key = f"{section}.exposure"
-            problem = f"{key} needs feed.exposure: complex, which shows a cascade again, got {exposure}"
-            yield _clash(f"{key} feed.exposure", problem)
-    round_s = simulation.ticks_per_round * simulation.tick_seconds
-    if population.activity.hours is not None and round_s > HOUR_S:
-        got = f"{simulation.ticks_per_round} * {simulation.tick_seconds:g} = {round_s:g} s"
-        yield _clash(
-            "population.activity.hours simulation.ticks_per_round simulation.tick_seconds",
-            "activity by hours needs rounds of an hour at most: expected ticks_per_round * tick_seconds <= "
-            f"{HOUR_S}, got {got}",
-        )
-
-
-def _files(config: Config) -> Iterator[SettingError]:
-    """Yield columns and attributes that no file gives. The files themselves are read later, and so are margins."""
-    population, posts = config.population, config.population.posts
-    columns = {name: getattr(population.columns, name) for name in field_types(ColumnsConfig)}
-    for name in ("low_threshold", "high_threshold"):
-        if columns[name] is not None and columns["engagement_threshold"] is None:
-            problem = f"a column for {name} needs one for engagement_threshold, got null"
-            yield _clash(f"population.columns.{name} population.columns.engagement_threshold", problem)
-    named = {f"population.columns.{name}": column for name, column in columns.items()}
-    named |= {f"{PLACE}.{name}.column": declared.column for name, declared in population.attributes.items()}
-    for key, column in named.items():
-        if column is not None and population.profiles is None:
-            yield _clash(f"{key} population.profiles", "a column needs a profile file in population.profiles, got null")
-    for name, declared in posts.attributes.items():
-        if posts.file is None:
-            problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
-            yield _clash(f"{POSTS_PLACE}.{name} population.posts.file", problem)
-        elif declared.is_drawn:
-            problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
-            yield _clash(f"{POSTS_PLACE}.{name}", problem)
-    for name, declared in population.attributes.items() if not population.margins else ():
-        if population.profiles is None and declared.column is None and not declared.is_complete:
+        yield problem, "population.interests_per_person", "population.topics"
+    has_ids = people.join == "id" and profiles is not None and ties is not None
+    if people.unmatched is not None and not (has_ids or people.posts.file or isinstance(people.activity.hours, str)):
+        problem = f"{people.unmatched} is about people in one of two files: expected {_PROFILES} and {_TIES}, joined"
+        yield f"{problem} by id, or posts or hours of people", "population.unmatched", _PROFILES, _TIES
+    # Columns and attributes that no file gives. The files themselves are read later, and so are margins.
+    for name, declared in people.attributes.items():
+        if declared.column is not None and profiles is None:
+            yield f"a column needs a profile file in {_PROFILES}, got null", f"{PLACE}.{name}.column", _PROFILES
+        elif not people.margins and profiles is None and not declared.is_complete:
             problem = "has no values: expected a profile file in population.profiles, or a way to draw them"
-            yield _clash(f"{PLACE}.{name} population.profiles", f"{problem}: {declared.ways}")
+            yield f"{problem}: {declared.ways}", f"{PLACE}.{name}", _PROFILES
+    for name, declared in people.posts.attributes.items():
+        key, file = f"{POSTS_PLACE}.{name}", "population.posts.file"
+        if people.posts.file is None:
+            yield f"an attribute of posts needs a file of posts in {file}, got null", key, file
+        elif declared.is_drawn:
+            yield "attributes of posts are read and not drawn: expected no mean, sd, weights or probability", key
 
 
-def _graph(config: Config) -> Iterator[SettingError]:
+def _ties(config: Config) -> Iterator[Clash]:
     """Yield settings of a generator that do not fit each other or the number of people. A file has its own people."""
-    graph, key = config.population.graph, "population.graph.homophily"
-    by, share = graph.homophily.by, graph.homophily.share
+    graph, by = config.population.graph, config.population.graph.homophily.by
     is_read = graph.path is not None or graph.kind == "profiles"
-    if config.simulation.domain == "social" and not is_read:
-        yield from filter(None, [find_misfit(graph, config.population.size)])
-    yield from _both(key, by=by is not None, share=share is not None)
-    if by is not None and share is not None:
-        yield from _not_declared(config, f"{key}.by", by, GROUPS)
-        if is_read:
-            source = "population.graph.path" if graph.path is not None else _KIND
-            problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
-            yield _clash(f"{key}.by {source}", problem)
+    if config.simulation.domain == "social" and not is_read and (misfit := _misfit(graph, config.population.size)):
+        yield misfit
+    if by is not None and (problem := attribute_problem(by, config.population.attributes, GROUPS)):
+        yield problem, f"{_GRAPH}.homophily.by", PLACE
 
 
 def find_misfit(graph: GraphConfig, size: int) -> SettingError | None:
     """Return the reason why the generator can make no graph of `size` people; None if it can."""
-    degree, kind = graph.degree_among(size), graph.kind
+    misfit = _misfit(graph, size)
+    return None if misfit is None else _error(misfit)
+
+
+def _misfit(graph: GraphConfig, size: int) -> Clash | None:
+    degree, kind, blocks = graph.degree_among(size), graph.kind, graph.blocks
     if degree >= size:
-        return _clash(f"{_DEGREE} {_SIZE}", f"expected graph.degree < the number of people, got {degree} and {size}")
+        return f"expected graph.degree < the number of people, got {degree} and {size}", _DEGREE, _SIZE
     if kind == "watts_strogatz" and degree % 2:
-        return _clash(f"{_DEGREE} {_KIND}", f"expected an even graph.degree for watts_strogatz, got {degree}")
+        return f"expected an even graph.degree for watts_strogatz, got {degree}", _DEGREE, _KIND
     if kind == "power_law" and degree * POWER_LAW_SHARE > size:
         problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
-        return _clash(f"{_DEGREE} {_SIZE} {_KIND}", problem)
-    if kind != "stochastic_block":
-        return None
-    if graph.blocks > size:
-        problem = f"expected graph.blocks <= the number of people, got {graph.blocks} and {size}"
-        return _clash(f"population.graph.blocks {_SIZE} {_KIND}", problem)
+        return problem, _DEGREE, _SIZE, _KIND
+    if kind == "stochastic_block" and blocks > size:
+        problem = f"expected graph.blocks <= the number of people, got {blocks} and {size}"
+        return problem, f"{_GRAPH}.blocks", _SIZE, _KIND
     ways = ("inside the communities", "raise mixing"), ("between communities", "lower mixing")
-    for (wanted, pairs), (where, remedy) in zip(block_ties(graph, size), ways, strict=True):
-        if wanted > pairs:
-            problem = f"stochastic_block wants {wanted:.0f} ties {where}, where {pairs} fit: {remedy} or lower degree"
-            return _clash(f"population.graph.mixing {_DEGREE} population.graph.blocks {_SIZE} {_KIND}", problem)
+    for (wanted, pairs), (where, way) in zip(block_ties(graph, size), ways, strict=True):
+        if kind == "stochastic_block" and wanted > pairs:
+            problem = f"stochastic_block wants {wanted:.0f} ties {where}, where {pairs} fit: {way} or lower degree"
+            return problem, f"{_GRAPH}.mixing", _DEGREE, f"{_GRAPH}.blocks", _SIZE, _KIND
     return None
 
 
@@ -249,198 +248,86 @@ def block_ties(graph: GraphConfig, size: int) -> tuple[tuple[float, int], tuple[
     return (ties * (1.0 - graph.mixing), inside), (ties * graph.mixing, size * (size - 1) // 2 - inside)
 
 
-def _measures(config: Config) -> Iterator[SettingError]:
-    measures, domain = config.population.measures, config.simulation.domain
+def _attributes(config: Config) -> Iterator[Clash]:
+    """Yield measures and weights of attributes that people do not have, or that are of another type."""
+    declared, measures = config.population.attributes, config.population.measures
     for place, name in enumerate(measures):
-        if problem := measure_problem(name, config.population.attributes):
-            yield _clash(f"{MEASURES}[{place}] {PLACE}", problem)
-        elif name in measures[:place]:
-            yield _clash(f"{MEASURES}[{place}]", f"expected measures that differ, got {name} more than once")
-    if measures and domain != "social":
-        problem = f"expected no measures of people in the domain {domain}, which has no follow ties"
-        yield _clash(f"{MEASURES} simulation.domain", problem)
-
-
-def _choice(config: Config) -> Iterator[SettingError]:
-    """Yield the weights of attributes that people do not have, or that are of another type."""
-    declared = config.population.attributes
+        if problem := measure_problem(name, declared):
+            yield problem, f"{MEASURES}[{place}]", PLACE
     for name, weight in config.oracle.choice.attributes.items():
+        key, texts = f"{WEIGHTS}.{name}", declared[name].values if name in declared else ()
         if name not in declared:
             near = f"; did you mean oracle.choice.{name}?" if name in TRAITS else meant(name, declared)
-            problem = f"no such attribute{near}; {PLACE} has: {', '.join(declared) or 'none'}"
-            yield _clash((f"{WEIGHTS}.{name}", PLACE), problem)
-        elif problem := _weight_problem(declared[name], weight):
-            yield _clash(f"{WEIGHTS}.{name} {PLACE}.{name}", problem)
+            yield f"no such attribute{near}; {PLACE} has: {', '.join(declared) or 'none'}", key, PLACE
+        elif declared[name].type != "text" and isinstance(weight, dict):
+            yield f"expected one weight for type {declared[name].type}, got a mapping", key, f"{PLACE}.{name}"
+        elif declared[name].type == "text" and not isinstance(weight, dict):
+            problem = f"expected a weight for each text, as in {{north: 0.2}}, got {weight:g}"
+            yield problem, key, f"{PLACE}.{name}"
+        elif isinstance(weight, dict) and texts and (strange := [each for each in weight if each not in texts]):
+            yield f"expected weights of {', '.join(texts)}, got {strange[0]!r}", key, f"{PLACE}.{name}"
 
 
-def _weight_problem(declared: AttributeConfig, weight: float | dict[str, float]) -> str:
-    """Return the reason why a weight does not fit an attribute; empty if it does."""
-    if declared.type != "text":
-        return f"expected one weight for type {declared.type}, got a mapping" if isinstance(weight, dict) else ""
-    if not isinstance(weight, dict):
-        return f"expected a weight for each text, as in {{north: 0.2}}, got {weight:g}"
-    unknown = next((value for value in weight if declared.values and value not in declared.values), None)
-    return "" if unknown is None else f"expected weights of {', '.join(declared.values)}, got {unknown!r}"
-
-
-def _oracle(config: Config) -> Iterator[SettingError]:
-    oracle, by = config.oracle, config.oracle.sharing.by
-    if oracle.mode == "realtime" and not (config.run.tick_s and config.population.deliberation_minutes):
-        needed = "run.tick_s and population.deliberation_minutes above 0, or every answer would be too late"
-        yield _clash("oracle.mode run.tick_s population.deliberation_minutes", f"realtime needs {needed}")
-    if oracle.tape != "off" and oracle.backend == "choice":
-        yield _clash("oracle.tape", f"{oracle.tape} needs a backend that asks a model: ollama or openai, got choice")
-    if oracle.tape != "off" and oracle.mode == "realtime":
-        problem = "a tape does not know which answers came too late for realtime: expected mode pace, got realtime"
-        yield _clash("oracle.tape oracle.mode", problem)
-    if oracle.tape == "replay" and oracle.tape_path is None:
-        problem = "replay needs the tape's file in oracle.tape_path, got null"
-        yield _clash("oracle.tape oracle.tape_path", problem)
-    if oracle.sharing.archetype and by != "archetype":
-        yield _clash(
-            "oracle.sharing.archetype oracle.sharing.by",
-            "the fields say which questions are an archetype, and none is used: expected "
-            f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {by}",
-        )
-    if by != "none" and oracle.mode == "realtime":
-        problem = "in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
-        yield _clash("oracle.sharing.by oracle.mode", f"{problem}{by} and realtime")
-    if by != "none" and config.llm.writes:
-        problem = f"a text that a model writes is one person's: expected sharing.by none, got {by}"
-        yield _clash("oracle.sharing.by llm.writes", problem)
-
-
-def _llm(config: Config) -> Iterator[SettingError]:
-    llm, prices, domain = config.llm, config.llm.prices, config.simulation.domain
-    if (prices.input is None) != (prices.output is None):
-        got = " and ".join("null" if price is None else f"{price:g}" for price in (prices.input, prices.output))
-        problem = f"expected both prices, input and output, or neither, got {got}"
-        yield _clash("llm.prices.input llm.prices.output", problem)
-    if config.oracle.max_usd is not None and prices.input is None:
-        problem = "a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null"
-        yield _clash("oracle.max_usd llm.prices.input", problem)
-    if domain == "economy" and llm.method == "probabilities":
-        problem = "the policies of an economy are numbers, not options: expected auto or json, got probabilities"
-        yield _clash("llm.method simulation.domain", problem)
-    # Models for people with different values of an attribute.
-    by, models = llm.by.attribute, llm.by.models
-    yield from _both("llm.by", attribute=by is not None, models=bool(models))
-    if by is None or not models:
+def _models(config: Config) -> Iterator[Clash]:
+    """Yield models for people with a value of an attribute that nobody can have."""
+    by, models = config.llm.by.attribute, config.llm.by.models
+    if by is None or config.simulation.domain != "social":
         return
-    if domain != "social":
-        problem = f"only people on a feed have models of their own: expected the domain social, got {domain}"
-        yield _clash("llm.by.attribute simulation.domain", problem)
-    elif wrong := [*_not_declared(config, "llm.by.attribute", by, ("text",))]:
-        yield from wrong
-    elif known := config.population.attributes[by].values:
-        for value in models:
-            if value not in known:
-                problem = f"{by} is never {value!r}: {guess(value, known)}"
-                yield _clash((f"llm.by.models.{value}", f"{PLACE}.{by}"), problem)
-    if config.oracle.sharing.by == "archetype":
-        problem = "people of one archetype would share the judgements of different models: expected "
-        yield _clash("llm.by.attribute oracle.sharing.by", f"{problem}oracle.sharing.by none, got archetype")
+    if problem := attribute_problem(by, config.population.attributes, ("text",)):
+        yield problem, "llm.by.attribute", PLACE
+        return
+    known = config.population.attributes[by].values
+    for value in models if known else ():
+        if value not in known:
+            yield f"{by} is never {value!r}: {guess(value, known)}", f"llm.by.models.{value}", f"{PLACE}.{by}"
 
 
-def _economy(config: Config) -> Iterator[SettingError]:
-    oracle, economy, initial = config.oracle, config.economy, config.economy.initial
-    if config.simulation.domain == "economy":  # a turn is complete in its tick and has no fallback
-        if oracle.mode != "pace":
-            problem = "an economy waits for every answer, since none can be made up: expected mode pace, got realtime"
-            yield _clash("oracle.mode simulation.domain", problem)
-        if not config.statechart.oracle_enabled:
-            problem = "an economy has no policy without its oracle: expected oracle_enabled true, got false"
-            yield _clash("statechart.oracle_enabled simulation.domain", problem)
-        if oracle.when_spent == "fallback" and (oracle.max_calls is not None or oracle.max_tokens is not None):
-            problem = "an economy has no fallback once the cap is reached: expected when_spent stop, got fallback"
-            yield _clash("oracle.when_spent oracle.max_calls oracle.max_tokens simulation.domain", problem)
-    nations, taylor = economy.nations, economy.taylor
-    yield from _repeated("economy.nations", nations, "names")
-    # Names stand in prompts and in log lines, where a line end would begin something new.
-    strange = next((name for name in nations if not name.isprintable() or not name.strip()), None)
-    if strange is not None:
-        yield _clash("economy.nations", f"expected names on one line, got {strange!r}")
+def _nations(config: Config) -> Iterator[Clash]:
+    economy, taylor, nations = config.economy, config.economy.taylor, config.economy.nations
     if len(economy.strengths) != len(nations):
         problem = f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations"
-        yield _clash("economy.strengths economy.nations", problem)
+        yield problem, "economy.strengths", "economy.nations"
     if taylor.rate_step > taylor.rate_step_max:
         problem = f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}"
-        yield _clash("economy.taylor.rate_step economy.taylor.rate_step_max", problem)
-    if initial.quarter is not None and initial.path is None:
-        problem = f"the quarter {initial.quarter} needs a file in economy.initial.path, got null"
-        yield _clash("economy.initial.quarter economy.initial.path", problem)
-    quarters = [] if initial.quarter is None else [("economy.initial.quarter", Quarter.parse, initial.quarter)]
-    for key, parse, text in (
-        *quarters,
-        *(("economy.backtest.periods", Period.parse, p) for p in economy.backtest.periods),
-    ):
-        try:
-            parse(text)
-        except ValueError as error:
-            yield _clash(key, str(error))
-    for name in INDICATORS if initial.path is not None else ():
-        if (given := getattr(initial, name)) != getattr(InitialConfig(), name):
-            problem = f"a file in path takes the place of {name}: expected one of the two, got {given:g}"
-            yield _clash(f"economy.initial.{name} economy.initial.path", problem)
+        yield problem, "economy.taylor.rate_step", "economy.taylor.rate_step_max"
 
 
-def _shards(config: Config) -> Iterator[SettingError]:
-    """Yield the settings with which agents cannot be divided: what one does would depend on more than its acts."""
-    oracle, llm, run = config.oracle, config.llm, config.run
-    newest = "seen or root, as the newest post that came to somebody is known to their shard only"
-    needed = {
-        "simulation.domain": (config.simulation.domain == "social", "social"),
-        "feed.reshare_credit": (config.feed.reshare_credit != "newest", newest),
-        "run.record_feeds": (not run.record_feeds, "false, as a feed is known to its reader's shard only"),
-        "llm.memory": (not llm.memory, "0, as what somebody remembers is known to their shard only"),
-        "llm.writes": (not llm.writes, "false, as a text is known to its author's shard only"),
-        "oracle.mode": (oracle.mode == "pace", "pace"),
-        "oracle.sharing.by": (oracle.sharing.by == "none", "none, as judgements note what only somebody's shard knows"),
-    }
-    for key, (is_so, expected) in needed.items():
-        if run.shards > 1 and not is_so:
-            yield _clash(f"{key} run.shards", f"with run.shards, {key} must be {expected}")
-
-
-def _when(place: str, each: InterventionConfig, simulation: SimulationConfig) -> Iterator[SettingError]:
+def _when(place: str, each: InterventionConfig, simulation: SimulationConfig) -> Iterator[Clash]:
     """Yield the conflicts of an intervention with the length and the domain of the run."""
     tick, domain = each.at(simulation.ticks_per_round), simulation.domain
     if tick >= simulation.length:
         got = f"tick {tick:,}" if each.round is None else f"round {each.round:,}, which begins at tick {tick:,}"
         problem = f"expected an intervention before the end of the run, at tick {simulation.length:,}, got {got}"
-        yield _clash(f"{place}.{each.when}", problem)
+        yield problem, f"{place}.{each.when}"
     if each.until_round is not None and (each.until_round - 1) * simulation.ticks_per_round <= tick:
-        problem = f"expected a round that begins after tick {tick:,}, got round {each.until_round}"
-        yield _clash(f"{place}.until_round", problem)
+        yield f"expected a round that begins after tick {tick:,}, got round {each.until_round}", f"{place}.until_round"
     if domain in SHIPPED_DOMAINS and each.kind not in KINDS_OF[domain]:
-        problem = f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}"
-        yield _clash(f"{place}.{each.kind}", problem)
+        known = ", ".join(KINDS_OF[domain])
+        yield f"the {domain} domain has no {each.kind}: expected one of {known}", f"{place}.{each.kind}"
     for path in each.set or ():
-        key = (join(f"{place}.set", path),)
+        key = join(f"{place}.set", path)
         if domain in SHIPPED_DOMAINS and path not in CHANGEABLE[domain]:
-            known = ", ".join(CHANGEABLE[domain])
-            yield _clash(key, f"cannot change while a run goes on: expected one of {known}")
+            yield f"cannot change while a run goes on: expected one of {', '.join(CHANGEABLE[domain])}", key
         elif domain not in SHIPPED_DOMAINS and not path.startswith(f"{DOMAIN}."):
-            yield _clash(key, f"expected a setting of the run's own domain, such as {DOMAIN}.NAME")
+            yield f"expected a setting of the run's own domain, such as {DOMAIN}.NAME", key
 
 
-def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[SettingError]:
+def _agents(config: Config, interventions: Sequence[InterventionConfig]) -> Iterator[Clash]:
     """Yield an error for each agent that is known not to exist before agents are made, and for authors of too much."""
-    domain, population = config.simulation.domain, config.population
-    is_known = domain == "social" and population.graph.path is None and population.profiles is None
+    domain, people = config.simulation.domain, config.population
+    is_known = domain == "social" and people.graph.path is None and people.profiles is None
     for place, agent in placed_agents(interventions):
-        if is_known and isinstance(agent, int) and agent >= population.size:
-            yield _clash(place, not_numbered(agent, population.size, "people"))
-        if domain == "economy":
-            try:
+        try:
+            if is_known and isinstance(agent, int):
+                numbered(agent, people.size, "people")
+            elif domain == "economy":
                 numbered_nation(agent, config.economy.nations)
-            except LookupError as error:
-                yield _clash(place, str(error.args[0]))
+        except LookupError as error:
+            yield str(error.args[0]), place
     published = Counter[tuple[int, int | str]]()
     for index, each in enumerate(interventions):
         if each.publish is not None:
-            posts = each.at(config.simulation.ticks_per_round), each.publish.author
-            published[posts] += 1
+            published[posts := (each.at(config.simulation.ticks_per_round), each.publish.author)] += 1
             if published[posts] == PUBLISHED_AT_ONCE + 1:  # more posts would share random draws
-                problem = f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick"
-                yield _clash(f"{INTERVENTIONS}[{index}].publish.author", f"{problem}: take other authors or ticks")
+                problem = f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick: take other authors or"
+                yield f"{problem} ticks", f"{INTERVENTIONS}[{index}].publish.author"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -25,10 +24,8 @@ from prism.config.model import (
     StatechartConfig,
 )
 from prism.config.section import DOMAIN, Section, is_section, meaning_of, plain_settings, sections_of, setting
-from prism.config.yaml_text import flat
 from prism.errors import together
 from prism.expectations import join, type_text
-from prism.quoting import printable
 
 
 class Config(Section):
@@ -55,6 +52,8 @@ class Config(Section):
     metrics: MetricsConfig = MetricsConfig()
 
     def __post_init__(self) -> None:
+        if isinstance(self.domain, Section):
+            msgspec.structs.force_setattr(self, DOMAIN, plain_settings(self.domain))
         super().__post_init__()
         if conflicts := find_conflicts(self):
             raise together(conflicts)
@@ -73,10 +72,6 @@ class Config(Section):
         if not self.deliberates:
             return 0
         return whole_ticks(self.population.deliberation_minutes, self.simulation.tick_seconds)
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        return super().taken(name, plain_settings(value) if name == DOMAIN and isinstance(value, Section) else value)
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,46 +119,5 @@ def schema() -> dict[str, Any]:
     return {"$schema": "http://json-schema.org/draft-07/schema#", **whole}
 
 
-NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")
-"""The beginnings of settings that do not make another configuration: they change results by chance, or not at all."""
-NAMES_SHOWN = 3
 UNCALIBRATED = "; its coefficients are uncalibrated"
 """The end of an oracle's description, which the label of a calibrated configuration replaces."""
-
-
-def calibration_label(config: Config) -> str | None:
-    """Return what the settings are calibrated on, and what was changed since, in words; None if they are not."""
-    calibration = config.run.calibration
-    if calibration.data is None:
-        return None
-    holdout = "" if calibration.holdout is None else f", holdout {calibration.holdout:.3g}"
-    if calibration.doubts:
-        holdout += f" (doubtful: {printable(calibration.doubts)})"
-    data = printable(calibration.data)
-    changed = changed_settings(config)
-    if not changed:
-        return f"calibrated on {data}{holdout}"
-    more = f" and {len(changed) - NAMES_SHOWN} more" if len(changed) > NAMES_SHOWN else ""
-    were = "was" if len(changed) == 1 else "were"
-    return f"calibrated on {data}{holdout}, but {', '.join(changed[:NAMES_SHOWN])}{more} {were} changed"
-
-
-def fitted_settings(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of non-default settings that a fit may depend on; None for a key that is gone."""
-    default, found = _fitted(Config()), _fitted(config)
-    return {name: found.get(name) for name in {**default, **found} if default.get(name) != found.get(name)}
-
-
-def changed_settings(config: Config) -> list[str]:
-    """Return the settings that are not those of the fit. A file counts by its name, wherever it is."""
-    fitted, found = _fitted(Config()) | config.run.calibration.settings, _fitted(config)
-    return [name for name in {**fitted, **found} if _named(fitted.get(name)) != _named(found.get(name))]
-
-
-def _named(value: Any) -> Any:
-    return PurePath(value).name if isinstance(value, str) else value
-
-
-def _fitted(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of the settings that a fit may depend on."""
-    return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

@@ -10,34 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from functools import cache
-from itertools import chain
+from functools import cache, reduce
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from prism.checked import field_types, plain_classes
+from prism.checked import converted, field_types, kind_of, record_of
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
 from prism.config.checks import find_intervention_conflicts
 from prism.config.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.section import (
-    DOMAIN,
-    Section,
-    keys_of,
-    no_section,
-    placed_below,
-    plain_settings,
-    sections_of,
-    settings_from,
-    unknown_key,
-)
-from prism.config.yaml_text import LENGTH_MAX, Entry, read_document, read_list, read_value, with_places, without_lines
+from prism.config.section import DOMAIN, Section, is_section, plain_settings, sections_of, unknown_key
+from prism.config.yaml_text import LENGTH_MAX, Document, innermost, read_document, read_yaml
 from prism.errors import ConfigError, SettingError, together
-from prism.expectations import found, join
+from prism.expectations import found, join, mismatch
 
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
@@ -45,22 +33,31 @@ MAPPING_SOURCE = "overrides"
 DECLARATIONS = (PLACE, POSTS_PLACE, WEIGHTS, DOMAIN)
 """Settings whose keys the user names. One of them can be set alone, and the others stay."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+SECTIONS: Final = sections_of(Config)
 
 
-Found = tuple[str, Entry | ConfigError]
-"""`(dotted path, value and place)` of a setting in one source, or an error in the place of its value."""
+class Place(NamedTuple):
+    """The place where something was set: a file and its line, `--set`, or an environment variable."""
+
+    source: str
+    line: int | None = None
 
 
 class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration, and the place where each of its settings was set.
+    """A configuration, and the places where its settings were set.
 
     Args:
         config: the configuration.
-        leaves: `{dotted path: value and place}` of the settings that are not left at their defaults.
+        places: `{dotted path: place}` of the settings that are not left at their defaults, and of the parts of their
+            values, in the order in which they were set.
     """
 
     config: Config
-    leaves: Mapping[str, Entry]
+    places: Mapping[str, Place]
+
+
+Found = tuple[str, object, Place] | ConfigError
+"""`(dotted path, value, place)` of a setting in one source, or an error in the place of its value."""
 
 
 def load_config(
@@ -106,32 +103,35 @@ def load_placed_config(
         own: the type of the settings below `domain`, which are then checked, and given with all their defaults; None if
             it is not known.
     """
-    leaves: dict[str, Entry] = {}
-    wrong: list[ConfigError] = []
-    known = _known(own)
     if text is not None and text.endswith((".yaml", ".yml")) and "\n" not in text:
         raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
-    document = {} if text is None else read_document(text, source, length_max=length_max)
-    for path, given in chain(
-        _from_section(known, document, source, ""),
-        _from_environment(known, environment),
-        _from_overrides(known, overrides),
-    ):
-        if isinstance(given, ConfigError):
-            wrong.append(given)
+    document = read_document(text or "", source, length_max=length_max)
+    values: dict[str, Any] = {}
+    places = {key: Place(source, line) for key, line in document.lines.items() if key}
+    wrong: list[ConfigError] = []
+    for given in _in_sections(document, document.value, ""):
+        _take(given, values, {}, wrong)
+    for given in (*_in_environment(environment), *_in_overrides(overrides)):
+        _take(given, values, places, wrong)
+    tree: dict[str, Any] = {}
+    for path, value in values.items():
+        try:
+            held = converted(_types()[path], value, path)
+        except SettingError as error:
+            wrong.append(placed_error(error, places, source))
             continue
-        whole = path if path in known.types else next(each for each in DECLARATIONS if path.startswith(f"{each}."))
-        before = leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
-        leaves[whole] = given if path == whole else _with(before, path[len(whole) + 1 :].split("."), given)
-    tree = _tree(known, leaves, wrong)
+        branch = tree
+        for section in path.split(".")[:-1]:
+            branch = branch.setdefault(section, {})
+        branch[path.rpartition(".")[2]] = held
     if wrong:
         raise together(wrong)
     try:
         if own is not None:
-            tree[DOMAIN] = plain_settings(settings_from(own, tree.get(DOMAIN, {})))
-        return PlacedConfig(config=Config(**tree), leaves=leaves)
+            tree[DOMAIN] = plain_settings(record_of(own, tree.get(DOMAIN, {}), DOMAIN))
+        return PlacedConfig(config=Config(**tree), places=places)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
-        raise placed_error(error, leaves, source) from error.__cause__
+        raise placed_error(error, places, source) from error.__cause__
 
 
 def load_interventions(config: Config, text: str, source: str, tick: int) -> Config:
@@ -145,176 +145,156 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     Raises:
         ConfigError: one of them is wrong, or happens earlier.
     """
-    leaf = read_list(text, source, INTERVENTIONS)
+    document = read_yaml(text, source)
+    value, lines = document.value, document.lines
+    if isinstance(value, dict) and [*value] == [INTERVENTIONS]:
+        value = value[INTERVENTIONS]
+    elif isinstance(value, list):
+        document = Document(value, source, {f"{INTERVENTIONS}{key}": line for key, line in lines.items()})
+    else:
+        got = found(value) if not isinstance(value, dict) else f"the keys {', '.join(value) or 'none'}"
+        problem = f"expected a list, or a mapping with the key {INTERVENTIONS} alone, got {got}"
+        raise ConfigError(source, problem, line=lines[""])
     try:
-        added = Config.taken(INTERVENTIONS, without_lines(leaf.value))
+        added = converted(field_types(Config)[INTERVENTIONS], value, INTERVENTIONS)
     except SettingError as error:
-        raise leaf.refused(error.problem, error.keys[0], INTERVENTIONS) from None
+        raise document.refused(error.problem, error.keys[0]) from None
     wrong = [
-        leaf.refused(
+        document.refused(
             f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}",
             f"{INTERVENTIONS}[{index}].{each.when}",
-            INTERVENTIONS,
         )
         for index, each in enumerate(added)
         if (at := each.at(config.simulation.ticks_per_round)) < tick
     ]
     conflicts = find_intervention_conflicts(config, added)
-    if wrong := wrong or [leaf.refused(each.problem, each.keys[0], INTERVENTIONS) for each in conflicts]:
+    if wrong := wrong or [document.refused(each.problem, each.keys[0]) for each in conflicts]:
         raise together(wrong)
     return replace(config, interventions=(*config.interventions, *added))
 
 
-def placed_error(error: ConfigError, leaves: Mapping[str, Entry], source: str) -> ConfigError:
+def placed_error(error: ConfigError, places: Mapping[str, Place], source: str) -> ConfigError:
     """Return an error of settings, and those beside it, with the place of the setting that was set last."""
-    found = []
+    order = {path: place for place, path in enumerate(places)}
+    placed = []
     for each in (error, *error.others):
         keys = each.keys if isinstance(each, SettingError) else (each.key or "",)
-        places = (
-            leaves[path].refused(each.problem, key, path)
-            for path in reversed([*leaves])
-            for key in keys
-            if key == path or key.startswith((f"{path}.", f"{path}["))
-        )
-        found.append(next(places, None) or ConfigError(source, each.problem, key=each.key))  # else it is missing
-    return together(found)
-
-
-class _Known(NamedTuple):
-    """All known sections, and the types of all settings, by their dotted paths."""
-
-    sections: Mapping[str, type[Section]]
-    types: Mapping[str, Any]
+        key = max(keys, key=lambda key: order.get(innermost(key, places), -1))
+        place = places.get(innermost(key, places), Place(source))
+        placed.append(ConfigError(place.source, each.problem, key=key or None, line=place.line))
+    return together(placed)
 
 
 @cache
-def _known(own: type[Section] | None) -> _Known:
-    """Return what is known if the settings below `domain` are of this type; None if any may be there."""
-    inner = {} if own is None else sections_of(own)
-    sections = {**sections_of(Config), **{f"{DOMAIN}.{path}".rstrip("."): kind for path, kind in inner.items()}}
-    fields = ((join(path, name), of) for path, kind in sections.items() for name, of in field_types(kind).items())
-    return _Known(sections, {path: kind for path, kind in fields if path not in sections})
+def _types() -> Mapping[str, Any]:
+    """Return the type of each setting by its dotted path."""
+    fields = ((path, name, kind) for path, section in SECTIONS.items() for name, kind in field_types(section).items())
+    return {join(path, name): kind for path, name, kind in fields if not is_section(kind)}
 
 
-def _with(entry: Entry | None, parts: Sequence[str], given: Entry) -> Entry:
-    """Return a mapping with the value of one key replaced, which may be inside of another; other values unchanged."""
-    if not parts:
-        return given
-    keys = entry.value if entry is not None and isinstance(entry.value, dict) else {}
-    return replace(entry or given, value={**keys, parts[0]: _with(keys.get(parts[0]), parts[1:], given)})
+def _take(given: Found, values: dict[str, Any], places: dict[str, Place], wrong: list[ConfigError]) -> None:
+    """Put a setting over those that were given before, or note that it is wrong."""
+    if isinstance(given, ConfigError):
+        wrong.append(given)
+        return
+    path, value, place = given
+    for before in [each for each in places if each == path or each.startswith((f"{path}.", f"{path}["))]:
+        del places[before]
+    places[path] = place
+    whole = next((each for each in DECLARATIONS if path.startswith(f"{each}.")), path)
+    if whole != path:
+        *outer, name = path.removeprefix(f"{whole}.").split(".")
+        branch = changed = _copied(values.get(whole))
+        for key in outer:
+            branch[key] = branch = _copied(branch.get(key))
+        branch[name], value = value, changed
+    values[whole] = value
 
 
-def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, section: str) -> Iterator[Found]:
-    sections = known.sections
-    for name, entry in entries.items():
+def _copied(value: object) -> dict[str, Any]:
+    return {**value} if isinstance(value, dict) else {}
+
+
+def _in_sections(document: Document, values: Mapping[str, Any], section: str) -> Iterator[Found]:
+    for name, value in values.items():
         path = join(section, name)
-        if name not in field_types(sections[section]):
-            yield path, ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
-            continue
-        if path == DOMAIN and entry.value is None:
-            continue
-        if path not in sections:
-            yield path, entry
-        elif isinstance(entry.value, dict):
-            yield from _from_section(known, entry.value, source, path)
-        elif entry.value is not None:
-            yield path, ConfigError(source, no_section(sections[path], entry.value), key=path, line=entry.line)
+        if path in SECTIONS and isinstance(value, dict):
+            yield from _in_sections(document, value, path)
+        elif path in SECTIONS and value is not None:
+            yield document.refused(mismatch(SECTIONS[path], value), path)
+        elif name not in field_types(SECTIONS[section]):
+            yield document.refused(unknown_key(SECTIONS, section, name), path)
+        elif path in _types() and not (path == DOMAIN and value is None):
+            yield path, value, Place(document.source)
 
 
-def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[Found]:
+def _in_environment(environment: Mapping[str, str]) -> Iterator[Found]:
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-        if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
-            yield _from_entry(known, name.split("__"), environment[variable], variable)
+        if not variable.startswith(ENVIRONMENT_PREFIX):
             continue
-        meant = next((path for path in known.types if path.replace(".", "_") == name), None)
-        if variable.startswith(ENVIRONMENT_PREFIX) and meant is not None:
+        if "__" in name or name in field_types(Config):
+            yield _given(name.split("__"), environment[variable], variable)
+        elif meant := next((path for path in _types() if path.replace(".", "_") == name), None):
             right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
-            problem = f"is no setting; did you mean {right}, with two underscores for each dot?"
-            yield meant, ConfigError(variable, problem)
+            yield ConfigError(variable, f"is no setting; did you mean {right}, with two underscores for each dot?")
 
 
-def _from_overrides(known: _Known, overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
+def _in_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
     if isinstance(overrides, Mapping):
-        for name, value in overrides.items():
-            yield (
-                _known_path(known, name.split("."), MAPPING_SOURCE),
-                Entry(value=with_places(value, MAPPING_SOURCE), source=MAPPING_SOURCE),
-            )
+        for path, value in overrides.items():
+            yield _known_path(path.split("."), MAPPING_SOURCE), value, Place(MAPPING_SOURCE)
         return
     for override in overrides:
-        name, equals, value = override.partition("=")
+        name, equals, text = override.partition("=")
         if equals:
-            yield _from_entry(known, name.strip().split("."), value, OVERRIDE_SOURCE)
+            yield _given(name.strip().split("."), text, OVERRIDE_SOURCE)
         else:
-            yield name, ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
+            yield ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
 
 
-def _from_entry(known: _Known, parts: Sequence[str], text: str, source: str) -> Found:
-    """Return what the text of one setting means."""
+def _given(parts: Sequence[str], text: str, source: str) -> Found:
     try:
-        path = _known_path(known, parts, source)
-        value = given_setting(text, source, path, known.types.get(path))
-        return path, Entry(value=with_places(value, source), source=source)
+        path = _known_path(parts, source)
+        return path, given_setting(text, source, path), Place(source)
     except ConfigError as error:
-        return error.key or "", error
+        return error
 
 
-def given_setting(text: str, source: str, path: str, kind: Any = None) -> object:
+def given_setting(text: str, source: str, path: str) -> object:
     """Return the value of one setting that is given as a text of its own: YAML, but words are taken as they are.
 
     So `my edges #1.csv` and `a: b` are whole, though YAML sees a comment and a key in them. Quotes around all of it are
     YAML's, and so are lines below `|` or `>`.
     """
-    kind = _known(None).types.get(path) if kind is None else kind
-    classes = set() if kind is None else {*plain_classes(kind)}
-    is_text, plain = str in classes and not classes & {bool, int, float, dict, tuple, datetime}, text.strip()
+    members, plain = set(kind_of(_types().get(path, Any)).members), text.strip()
+    is_text = members <= {str, type(None)}
     if plain.lower() in ("", "~", "null"):
         return None
+    is_yaml = re.fullmatch(r"([\"']).*\1|[|>][-+0-9]*\s*\n.*", plain, re.DOTALL)
+    if is_text and not is_yaml:
+        return plain
     try:
-        value = read_value(text, source, path)
-    except ConfigError:
+        value = read_yaml(text, source).value
+    except ConfigError as error:
         if is_text:
             return plain
-        raise
-    is_yaml = isinstance(value, str) and re.fullmatch(r"([\"']).*\1|[|>][-+0-9]*\s*\n.*", plain, re.DOTALL)
-    return plain if not is_yaml and (is_text or value is None or isinstance(value, str)) else value
+        # The value is one word on a command line: a line number would count lines that nobody sees.
+        raise ConfigError(source, error.problem, key=path) from error
+    return plain if not is_yaml and (value is None or isinstance(value, str)) else value
 
 
-def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
+def _known_path(parts: Sequence[str], source: str) -> str:
     """Return the dotted path of a setting, from its parts."""
-    whole, section = "", ""
-    for part in parts:
-        whole = join(whole, part)
-    for part in parts:
-        if section in DECLARATIONS and section not in known.sections:
-            return whole
-        if section not in known.sections:
-            raise ConfigError(source, f"unknown key; {section} is set as a whole: {section}=...", key=whole)
-        if part not in field_types(known.sections[section]):
-            raise ConfigError(source, unknown_key(known.sections, section, part), key=whole)
-        section = join(section, part)
-    if section in known.sections:
-        keys = keys_of(known.sections[section])
-        raise ConfigError(source, f"expected one key of this section: {keys}", key=whole)
-    return section
-
-
-def _tree(known: _Known, leaves: Mapping[str, Entry], wrong: list[ConfigError]) -> dict[str, Any]:
-    """Return the leaves as nested sections, each value as its section holds it."""
-    tree: dict[str, Any] = {}
-    for path, leaf in leaves.items():
-        *outer, name = path.split(".")
-        try:
-            value = known.sections[".".join(outer)].taken(name, without_lines(leaf.value))
-        except SettingError as error:
-            keys = placed_below(error).keys if outer[:1] == [DOMAIN] else error.keys
-            # The first one is to blame, or one that was set by itself, on top of the others.
-            later = (key for key in keys if leaf.at(key.removeprefix(path)).source != leaf.source)
-            wrong.append(leaf.refused(error.problem, next(later, keys[0]), path))
-            continue
-        branch = tree
-        for section in outer:
-            branch = branch.setdefault(section, {})
-        branch[name] = value
-    return tree
+    whole, section, rest = reduce(join, parts, ""), "", [*parts]
+    if whole in _types() or any(whole.startswith(f"{each}.") for each in DECLARATIONS):
+        return whole
+    while rest and join(section, rest[0]) in SECTIONS:
+        section = join(section, rest.pop(0))
+    if not rest:
+        problem = f"expected one key of this section: {', '.join(field_types(SECTIONS[section]))}"
+    elif (path := join(section, rest[0])) in _types():
+        problem = f"unknown key; {path} is set as a whole: {path}=..."
+    else:
+        problem = unknown_key(SECTIONS, section, rest[0])
+    raise ConfigError(source, problem, key=whole)

@@ -7,17 +7,27 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta
 
-from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, misnamed
-from prism.config.requests import TEXT_SETTINGS, as_texts, text_problem, unsendable
+from prism.config.attributes import TRAITS, AttributeConfig, differ, of_people, of_posts
+from prism.config.requests import (
+    Problems,
+    are_fields,
+    are_headers,
+    are_parameters,
+    is_host,
+    is_no_key,
+    is_path,
+    is_variable,
+)
 from prism.config.section import Section, Text, setting
-from prism.expectations import found, join, meant
+from prism.expectations import found, meant
+from prism.quarter import Period, Quarter
 
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
@@ -26,6 +36,8 @@ Kept = Annotated[float, Meta(ge=0, lt=1)]
 """The part of a value that is left a quarter later."""
 Spread = Annotated[float, Meta(ge=0, le=10)]
 Slope = Annotated[float, Meta(ge=0, le=5)]
+Sigma = Annotated[float, Meta(ge=0, le=3)]
+Hours = tuple[Annotated[float, Meta(ge=0, le=1e15)], ...]
 Lag = Annotated[float, Meta(ge=-2, le=2)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000.0)]
 Formula = Annotated[str, Meta(min_length=1, max_length=2000)]
@@ -41,9 +53,7 @@ class SimulationConfig(Section):
     """The domain, the length and the seed of the simulation."""
 
     domain: Text = setting("social", "social, economy, an installed one, or your `module:function`: docs/domains.md")
-    domain_path: str | None = setting(
-        None, "directory with your code; none: Python's path, then beside the file, then the working directory"
-    )
+    domain_path: str | None = setting(None, "directory with your code; none: Python's path, or beside the file")
     domain_inputs: dict[str, str] = setting({}, "files in place of those that your domain asks for, by their names")
     seed: int = setting(42, "seed of every random draw", ge=0, le=2**63 - 1)
     rounds: int = setting(50, "length of the run in rounds", ge=1, le=10**9)
@@ -58,28 +68,30 @@ class SimulationConfig(Section):
         return self.rounds * self.ticks_per_round if self.ticks is None else self.ticks
 
 
-class ActivityConfig(Section):
-    """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
-
-    mean: float = setting(0.2, "mean probability that a person is online in a round", gt=0, le=1)
-    sigma: float = setting(0.9, "spread of log activity; 0: all alike", ge=0, le=3)
-    least: Share = setting(0.01, "least activity that is drawn, at most the mean. UNCALIBRATED")
-    arrival: Share = setting(0.5, "first share of the round, in which people come online. UNCALIBRATED")
-    hours: tuple[Annotated[float, Meta(ge=0, le=1e15)], ...] | str | None = setting(
-        None, "activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: all alike"
-    )
-
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name == "hours" and isinstance(value, tuple) and (problem := hours_problem(value)):
-            yield name, problem
-
-
 def hours_problem(figures: tuple[float, ...]) -> str:
     """Return why these are no figures of the hours of a day; empty if they are."""
     if len(figures) != DAY_HOURS:
         return f"expected {DAY_HOURS} figures, one for each hour of the day, got {len(figures)}"
     return "" if any(figures) else "expected a figure above 0 for one hour at least, got 0 for all"
+
+
+def _is_day(hours: tuple[float, ...] | str | None) -> Problems:
+    if isinstance(hours, tuple) and (problem := hours_problem(hours)):
+        yield "", problem
+
+
+class ActivityConfig(Section):
+    """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
+
+    mean: float = setting(0.2, "mean probability that a person is online in a round", gt=0, le=1)
+    sigma: Sigma = setting(0.9, "spread of log activity; 0: all alike")
+    least: Share = setting(0.01, "least activity that is drawn, at most the mean. UNCALIBRATED")
+    arrival: Share = setting(0.5, "first share of the round, in which people come online. UNCALIBRATED")
+    hours: Hours | str | None = setting(
+        None,
+        "activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: alike",
+        _is_day,
+    )
 
 
 class DwellConfig(Section):
@@ -103,6 +115,7 @@ class ResponseConfig(Section):
 
 
 TieColumn = Annotated[int, Meta(ge=1)] | Text
+GraphKind = Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"]
 
 
 class HomophilyConfig(Section):
@@ -115,19 +128,13 @@ class HomophilyConfig(Section):
 class GraphConfig(Section):
     """The follow graph: generated, read from a file, or taken from the profiles."""
 
-    kind: Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"] = setting(
-        "power_law", "a generator, or `profiles`: the profiles' follow lists"
-    )
+    kind: GraphKind = setting("power_law", "a generator, or `profiles`: the profiles' follow lists")
     path: str | None = setting(None, "file of ties: table, GraphML, GML or Pajek")
     directed: bool = setting(False, "`a b` means that a follows b; false: they follow each other")
-    columns: tuple[TieColumn, ...] | None = setting(
-        None, "columns of follower and followee, by name or number; none: found", min_length=2, max_length=2
-    )
+    columns: tuple[TieColumn, ...] | None = setting(None, "columns of both; none: found", min_length=2, max_length=2)
     separator: str | None = setting(None, "separator of columns; a space: any spaces, tabs; none: found", min_length=1)
     header: bool | None = setting(None, "the first line names the columns; none: found")
-    degree: int | None = setting(
-        None, "mean number of people followed, even for watts_strogatz; none: 20, or a quarter of few people", ge=1
-    )
+    degree: int | None = setting(None, "mean number of people followed; none: 20, or a quarter of few people", ge=1)
     exponent: float = setting(2.1, "power_law: exponent of followers; Kwak et al. 2010: 2.276", ge=2, le=100)
     following_exponent: float = setting(3.0, "power_law: exponent of people followed; uncalibrated", ge=2, le=100)
     blocks: int = setting(5, "stochastic_block: number of equal communities", ge=1)
@@ -178,45 +185,47 @@ class RelevanceConfig(Section):
     followed: Spread = setting(0.0, "weight of following its author")
     popularity: Spread = setting(0.1, "weight of its popularity, n / (n + popularity_half)")
     appeal: Spread = setting(0.8, "weight of its appeal, the person's taste for it")
-    exposure: Spread = setting(
-        0.0, "weight of each further person showing the cascade, if feed.exposure is complex (Centola & Macy 2007)"
-    )
+    exposure: Spread = setting(0.0, "weight of each further person showing the cascade (Centola & Macy 2007)")
     popularity_half: float = setting(10.0, "engagements of a cascade at which its popularity is a half", gt=0, le=1e9)
     appeal_power: float = setting(20.0, "p in appeal = u ^ p of a uniform u, mean 1 / (p + 1)", gt=0, le=100)
+
+
+def _are_weights(weights: dict[str, float]) -> Problems:
+    if not any(weights.values()):
+        yield "", "expected at least one weight above 0, got none"
 
 
 class IntentionsConfig(Section):
     """The actions of a convinced person: a weight for each, whose log each trait raises. UNCALIBRATED."""
 
     base: dict[Literal["like", "reshare", "reply"], Annotated[float, Meta(ge=0, le=1e6)]] = setting(
-        {"like": 0.3, "reshare": 0.35, "reply": 0.35}, "weights of actions without traits, one above 0"
+        {"like": 0.3, "reshare": 0.35, "reply": 0.35}, "weights of actions without traits, one above 0", _are_weights
     )
-
     openness: ByAction = setting({"reshare": 0.2}, "weights of openness, by action")
     conscientiousness: ByAction = setting({"reshare": -0.2}, "weights of conscientiousness, by action")
     extraversion: ByAction = setting({"reply": 0.3}, "weights of extraversion, by action")
     agreeableness: ByAction = setting({"like": 0.2}, "weights of agreeableness, by action")
     neuroticism: ByAction = setting({"reply": -0.2}, "weights of neuroticism, by action")
 
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name == "base" and not any(value.values()):
-            yield name, "expected at least one weight above 0, got none"
-
 
 class PostsConfig(Section):
     """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/people.md."""
 
     file: str | None = setting(None, "posts, formats as profiles; none: sentences about the author's interests")
-    attributes: Attributes = setting({}, "your attributes of posts: {leaning: {type: float, min: -1, max: 1}}")
+    attributes: Attributes = setting({}, "attributes of posts: {leaning: {type: float, min: -1, max: 1}}", of_posts)
     author: Column = setting("author", "column of people's ids, who alone publish it; none: anybody. docs/people.md")
     offered: int = setting(10, "posts of the file drawn for each publication", ge=1, le=1000)
     choice: Formula = setting("post.topic_match", "expression; the drawn post of greatest value is published")
 
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name == "attributes":
-            yield from misnamed(value, POSTS_PLACE)
+
+FollowLists = Literal["fit", "user_id", "username", "index", "row", "row_from_1"]
+
+
+def _is_encoding(name: str) -> Problems:
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        yield "", f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {name!r}"
 
 
 class PopulationConfig(Section):
@@ -224,19 +233,16 @@ class PopulationConfig(Section):
 
     size: int = setting(2000, "number of people; a graph file has its own", ge=1, le=PEOPLE_MAX)
     profiles: str | None = setting(None, "profile file: .json, .jsonl, .csv, .tsv or .parquet; none: people are drawn")
-    encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", min_length=1)
-    follow_lists: Literal["fit", "user_id", "username", "index", "row", "row_from_1"] = setting(
-        "fit", "contents of follow lists; fit: the only reading that fits"
-    )
-    join: Literal["id", "position", "draw"] = setting(
-        "id", "how profiles and ties are joined: by ids, by position, or by a draw for each person"
-    )
+    encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", _is_encoding)
+    follow_lists: FollowLists = setting("fit", "contents of follow lists; fit: the only reading that fits")
+    join: Literal["id", "position", "draw"] = setting("id", "how profiles and ties are joined; draw: for each person")
     unmatched: Literal["drop", "draw"] | None = setting(
         None, "people in only one of two files: leave them out, or draw what they lack; none: refuse. docs/people.md"
     )
     topics: Texts = setting(
         ("politics", "business", "technology", "culture", "sport", "science", "food", "travel"),
         "topics of synthetic people's interests and posts",
+        differ,
     )
     interests_per_person: int = setting(3, "topics that interest a synthetic person", ge=1)
     interests_exponent: Spread = setting(1.0, "z in the weight 1 / r^z of the r-th topic; 0: equal (Zipf 1949)")
@@ -244,19 +250,13 @@ class PopulationConfig(Section):
     threshold_spread: Share = setting(0.08, "standard deviation of the engagement threshold over people")
     ambiguity: Share = setting(0.2, "width of the band around the engagement threshold in which the oracle decides")
     posts_per_session: float = setting(0.04, "mean originals a session; below 1 the probability of one", ge=0, le=7)
-    deliberation_minutes: float = setting(
-        4.0, "simulated minutes of thought on an ambiguous choice, rounded up to ticks. UNCALIBRATED", ge=0, le=525_600
-    )
+    deliberation_minutes: float = setting(4.0, "minutes of an ambiguous choice. UNCALIBRATED", ge=0, le=525_600)
     posts_by_followers: Slope = setting(0.7, "a in originals ~ (1 + followers)^a; 0: all alike (Huberman et al. 2009)")
-    participation_sigma: Slope = setting(
-        2.4, "spread of log participation, in originals and engagement; 0: all alike (Muchnik et al. 2013)"
-    )
-    quality_sigma: float = setting(
-        0.7, "spread of log quality, which multiplies appeal; 0: all alike (Salganik et al. 2006)", ge=0, le=3
-    )
-    attributes: Attributes = setting({}, "your attributes of people: {age: {type: int, min: 13, max: 99}}")
+    participation_sigma: Slope = setting(2.4, "spread of log participation; 0: all alike (Muchnik et al. 2013)")
+    quality_sigma: Sigma = setting(0.7, "spread of log quality, which multiplies appeal (Salganik et al. 2006)")
+    attributes: Attributes = setting({}, "your attributes of people: {age: {type: int, min: 13, max: 99}}", of_people)
     margins: tuple[Text, ...] = setting((), "tables of shares, .csv or .tsv, for attributes of synthetic people")
-    measures: tuple[Text, ...] = setting((), "measures at the end of each round, such as gini_followers: docs/runs.md")
+    measures: tuple[Text, ...] = setting((), "measures of each round, such as gini_followers: docs/runs.md", differ)
     columns: ColumnsConfig = ColumnsConfig()
     posts: PostsConfig = PostsConfig()
     relevance: RelevanceConfig = RelevanceConfig()
@@ -265,11 +265,6 @@ class PopulationConfig(Section):
     dwell: DwellConfig = DwellConfig()
     response: ResponseConfig = ResponseConfig()
     graph: GraphConfig = GraphConfig()
-
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name == "attributes":
-            yield from misnamed(value, PLACE)
 
 
 ALGORITHMS: Final[Mapping[str, str]] = {
@@ -282,10 +277,17 @@ ALGORITHMS: Final[Mapping[str, str]] = {
 """`{algorithm: its expression}`. docs/people.md gives their sources; a new one is a line here and a row there."""
 
 
+def _is_ranking(text: str) -> Problems:
+    # A word that is no algorithm. What else an expression can be, a world knows.
+    if text.isidentifier() and text not in ALGORITHMS:
+        problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(text)}"
+        yield "", f"{problem}{meant(text, ALGORITHMS)}"
+
+
 class FeedConfig(Section):
     """The feed: the posts that people see. Formulas and sources: docs/people.md."""
 
-    algorithm: Formula = setting("interest", f"ranking: {', '.join(ALGORITHMS)}, or an expression: docs/people.md")
+    algorithm: Formula = setting("interest", f"{', '.join(ALGORITHMS)}, or an expression: docs/people.md", _is_ranking)
     size: int = setting(10, "most posts shown in one session", ge=1, le=1000)
     out_of_network: Share = setting(
         0.2, "share of posts by people not followed: of the feeds as built with fill share, else of their places"
@@ -296,9 +298,7 @@ class FeedConfig(Section):
     memory: int = setting(50, "in-network candidates kept for each person, newest first", ge=1, le=10_000)
     pool: int = setting(20, "out-of-network candidates sampled for one feed", ge=1, le=1000)
     recent: int = setting(1000, "most originals that a feed's out-of-network candidates are drawn from", ge=1, le=10**6)
-    hot_rounds: float = setting(
-        0.5, "hot: rounds worth ten times the engagements; Reddit: 12.5 hours (Salihefendic 2010)", gt=0, le=10_000
-    )
+    hot_rounds: float = setting(0.5, "hot: rounds worth ten times the engagements; docs/people.md", gt=0, le=10_000)
     popularity_weight: float = setting(0.5, "interest: weight of popularity, topic match 1. UNCALIBRATED", ge=0, le=1e3)
     attention: Share = setting(0.9, "probability of considering the post at place n: attention ^ n")
     horizon_rounds: int = setting(50, "rounds after which a post is no longer shown", ge=2)
@@ -308,16 +308,7 @@ class FeedConfig(Section):
     exposure: Literal["once", "simple", "complex"] = setting(
         "once", "cascades come once, or again by others, with a new chance (simple) or reinforcement (complex)"
     )
-    reshare_credit: Literal["seen", "root", "newest"] = setting(
-        "seen", "parent of a reshare: the copy seen, the original, or the newest copy in the timeline"
-    )
-
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        # A word that is no algorithm. What else an expression can be, a world knows.
-        if name == "algorithm" and value.isidentifier() and value not in ALGORITHMS:
-            problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(value)}"
-            yield name, f"{problem}{meant(value, ALGORITHMS)}"
+    reshare_credit: Literal["seen", "root", "newest"] = setting("seen", "parent of a reshare: which copy of the post")
 
 
 class StatechartConfig(Section):
@@ -326,9 +317,7 @@ class StatechartConfig(Section):
     file: str | None = setting(None, "people's chart, a .yaml file; none: the default chart")
     default_timeout_ticks: int = setting(5, "ticks until a scroller without posts or a stuck person rests", ge=1)
     rest_ticks: int = setting(2, "ticks a person rests after an action", ge=1)
-    max_history_depth: int | None = setting(
-        None, "transitions kept of each person; none: 50 for functions of the chart to read, or 0", ge=0
-    )
+    max_history_depth: int | None = setting(None, "transitions kept of each person; none: 50 for functions, or 0", ge=0)
     oracle_enabled: bool = setting(True, "false: ambiguous choices take the chart's first row")
 
 
@@ -351,10 +340,7 @@ class ChoiceConfig(Section):
     extraversion: Weight = setting(0.2, "weight of extraversion")
     agreeableness: Weight = setting(0.1, "weight of agreeableness")
     neuroticism: Weight = setting(-0.1, "weight of neuroticism")
-    attributes: dict[str, Weight | dict[str, Weight]] = setting(
-        {}, "weights of your attributes; for a text one for each value: {region: {north: 0.2}}"
-    )
-
+    attributes: dict[str, Weight | dict[str, Weight]] = setting({}, "of yours; for a text {region: {north: 0.2}}")
     states: dict[str, Weight] = setting({}, "constants of your chart's states, as `{doomscrolling: 0.5}`; others: 0")
 
 
@@ -372,22 +358,14 @@ class SharingConfig(Section):
 class OracleConfig(Section):
     """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
-    backend: Literal["choice", "ollama", "openai"] = setting(
-        "choice", "who decides ambiguous choices: `choice`, a built-in formula, or the model in `llm`"
-    )
-    mode: Literal["pace", "realtime"] = setting(
-        "pace", "`pace`: the clock waits for late answers; `realtime`: late answers become fallbacks"
-    )
+    backend: Literal["choice", "ollama", "openai"] = setting("choice", "a built-in formula, or the model in `llm`")
+    mode: Literal["pace", "realtime"] = setting("pace", "late answers: the clock waits, or they become fallbacks")
     deadline_s: float = setting(30.0, "an answer later than this is a recorded fallback", gt=0)
-    on_outage: Literal["wait", "stop", "fallback"] = setting(
-        "wait", "while the server is away, in `pace`: wait, stop, or take fallbacks"
-    )
+    on_outage: Literal["wait", "stop", "fallback"] = setting("wait", "in `pace`, while the server is away")
     outage_patience_s: float = setting(900.0, "longest wait for a server that is away, before the run stops", gt=0)
     max_attempts: int = setting(3, "most attempts at a question", ge=1, le=100)
     max_fallback_share: Share | None = setting(0.05, "share of fallbacks in 1,000 choices above which the run stops")
-    rate_per_s: float | None = setting(
-        None, "most calls started a second, lowered by 429; none: no limit until a 429", ge=0.001, le=100_000.0
-    )
+    rate_per_s: float | None = setting(None, "most calls a second; none: no limit until a 429", ge=0.001, le=100_000.0)
     max_concurrency: int = setting(64, "most calls under way at once; halved by 429 and 503", ge=1, le=100_000)
     max_calls: int | None = setting(None, "spend cap: calls in the whole run; none: no cap", ge=0)
     max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
@@ -416,34 +394,24 @@ class PricesConfig(Section):
 class RequestConfig(Section):
     """The user's own part of every request to the model's server: docs/language-models.md."""
 
-    path: str | None = setting(None, "path of requests after the host; none: /v1/chat/completions")
-    headers: dict[str, str] = setting({}, "headers of every request; $NAME is an environment variable")
-    query: dict[str, str] = setting({}, "parameters after the path; $NAME as in headers")
-    extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one")
+    path: str | None = setting(None, "path of requests after the host; none: /v1/chat/completions", is_path)
+    headers: dict[str, str] = setting({}, "headers of every request; $NAME is an environment variable", are_headers)
+    query: dict[str, str] = setting({}, "parameters after the path; $NAME as in headers", are_parameters)
+    extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one", are_fields)
 
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        return super().taken(name, as_texts(name, value))
 
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        yield from unsendable(name, value)
+def _are_models(models: dict[str, str]) -> Problems:
+    for value, model in models.items():
+        yield from ((f".{value}", problem) for _, problem in is_no_key(model))
+        if not model.strip():
+            yield f".{value}", f"expected the name of a model, got {found(model)}"
 
 
 class ModelsConfig(Section):
     """The models of different people, on the same servers. See docs/language-models.md."""
 
     attribute: Text | None = setting(None, "attribute, text, that chooses the model; none: llm.model for all")
-    models: dict[str, Text] = setting({}, "`{value: model}`; other values: llm.model")
-
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        for key, text in value.items() if name == "models" else ():
-            problem = (
-                text_problem("model", text) if text.strip() else f"expected the name of a model, got {found(text)}"
-            )
-            if problem is not None:
-                yield join(name, key), problem
+    models: dict[str, Text] = setting({}, "`{value: model}`; other values: llm.model", _are_models)
 
     def model_of(self, attributes: Mapping[str, Any]) -> str:
         """Return the name of the model for somebody with these attributes; empty for `llm.model`."""
@@ -453,32 +421,25 @@ class ModelsConfig(Section):
 class LLMConfig(Section):
     """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
-    host: str = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", min_length=1)
+    host: Text = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", is_host)
     ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
-    model: str = setting("llama3.2", "name of the model, as the server lists it", min_length=1)
+    model: Text = setting("llama3.2", "name of the model, as the server lists it", is_no_key)
     temperature: float = setting(0.7, "spread of the answers; at 0 always the likeliest", ge=0, le=2)
     seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
     num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
     num_ctx: int = setting(2048, "tokens of prompt and answer together, for ollama", ge=256, le=2**20)
-    keep_alive: str = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", min_length=1)
+    keep_alive: Text = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", is_no_key)
     timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0, le=3600)
-    api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key")
+    api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key", is_variable)
     method: Literal["auto", "probabilities", "json"] = setting("auto", "auto: probabilities where sound, else JSON")
     prompt: Text = setting("prose", "template: prose or list, which ship; a file; or a text of several lines")
-    order: Literal["drawn", "fixed"] = setting(
-        "drawn", "drawn: each question shows its options in an order of its own, from the seed; fixed: the chart's"
-    )
+    order: Literal["drawn", "fixed"] = setting("drawn", "of options: drawn for each question, or the chart's")
     writes: bool = setting(False, "let the model write replies and comments, with a reason; asked as JSON")
     memory: int = setting(0, "most lines of a prompt about what the person lately saw, did and got", ge=0, le=100)
     systemone: Literal["auto", "off"] = setting("auto", "auto: use ollama's `/v1/systemone` for probabilities if there")
     by: ModelsConfig = ModelsConfig()
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
-
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name in TEXT_SETTINGS and isinstance(value, str) and (problem := text_problem(name, value)) is not None:
-            yield name, problem
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -491,15 +452,28 @@ class TaylorConfig(Section):
 
     neutral_rate: float = setting(2.0, "real interest rate in balance, percent (Taylor 1993: 2)", ge=-20, le=20)
     inflation_target: float = setting(2.0, "inflation aimed at, percent a year (Taylor 1993: 2)", ge=-20, le=100)
-    inflation_weight: float = setting(
-        0.5, "points for a point of excess inflation; unstable if <= 0 (Taylor: 0.5)", ge=-2, le=10
-    )
+    inflation_weight: float = setting(0.5, "points for a point of excess inflation (Taylor: 0.5)", ge=-2, le=10)
     output_weight: float = setting(0.5, "points for a percent of output gap (Taylor 1993: 0.5)", ge=0, le=10)
     smoothing: Kept = setting(0.0, "part of the old rate kept each quarter (Taylor: none)")
     rate_floor: float = setting(0.0, "lowest interest rate, percent", ge=-10, le=100)
     rate_step: float = setting(0.25, "proposed changes are multiples of this many points", ge=0.01, le=10)
     rate_step_max: float = setting(1.0, "most points by which one proposal changes the rate", ge=0.01, le=100)
     rate_error: float = setting(1.7, "standard error of the rule's rate, in points", ge=0.01, le=100)
+
+
+TwoLags = Annotated[tuple[Lag, ...], Meta(min_length=2, max_length=2)]
+FourLags = Annotated[tuple[Lag, ...], Meta(min_length=4, max_length=4)]
+
+
+def _fade(lags: tuple[float, ...]) -> Problems:
+    # Both roots of a second-order difference equation have to be inside the unit circle.
+    if not (abs(lags[1]) < 1.0 and abs(lags[0]) < 1.0 - lags[1]):
+        yield "", f"expected weights with which a gap dies out by itself, got {list(lags)}"
+
+
+def _add_up(lags: tuple[float, ...]) -> Problems:
+    if abs(math.fsum(lags) - 1.0) > LAGS_TOLERANCE:
+        yield "", f"expected weights that add up to 1, got {math.fsum(lags):.10g}"
 
 
 class MacroConfig(Section):
@@ -509,38 +483,38 @@ class MacroConfig(Section):
     natural_unemployment: float = setting(5.9, "percent at a zero output gap (US mean 1959-2009: 5.9)", ge=0.1, le=50)
     okun: float = setting(2.0, "percent of output for a point of unemployment (Okun 1962: 3; today 2)", ge=0.1, le=10)
     trend_growth: float = setting(3.15, "growth in balance, percent a year (US 1959-2009: 3.15)", ge=-20, le=20)
-    gap_lags: Annotated[tuple[Lag, ...], Meta(min_length=2, max_length=2)] = setting(
-        (1.16, -0.25), "weights of two gaps in the next one, latest first (Rudebusch & Svensson 1999)"
-    )
+    gap_lags: TwoLags = setting((1.16, -0.25), "weights of two gaps, latest first (Rudebusch & Svensson)", _fade)
     rate_effect: Slope = setting(0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)")
     phillips_slope: Slope = setting(0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)")
-    inflation_lags: Annotated[tuple[Lag, ...], Meta(min_length=4, max_length=4)] = setting(
-        (0.7, -0.1, 0.28, 0.12),
-        "weights of four quarters in expected inflation, latest first, sum 1 (Rudebusch & Svensson)",
+    inflation_lags: FourLags = setting(
+        (0.7, -0.1, 0.28, 0.12), "weights of four quarters in expected inflation, latest first, sum 1", _add_up
     )
     anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
     anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20, le=100)
     okun_lag: Kept = setting(0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)")
     okun_impact: Spread = setting(0.19, "unemployment's fall at once for a percent of gap, points (US 1960-1983: 0.19)")
-    okun_pull: Share = setting(
-        0.02, "part of the distance to `okun`'s unemployment closed each quarter (US 1960-1983: 0.02, error 0.02)"
-    )
+    okun_pull: Share = setting(0.02, "part of the distance to `okun`'s unemployment closed each quarter (US: 0.02)")
     gap_shock: Spread = setting(0.0, "standard deviation of demand shocks, percent (estimate of 1999: 0.82)")
     gap_shock_persistence: Kept = setting(0.0, "part of a demand shock left a quarter later (US 1960-1983: none)")
-    inflation_shock: Spread = setting(
-        0.0, "standard deviation of price shocks, points a year (estimate of 1999: 1.01; US 1960-1983: 2.1)"
-    )
+    inflation_shock: Spread = setting(0.0, "standard deviation of price shocks, points a year (1999: 1.01)")
     inflation_shock_persistence: Kept = setting(0.0, "part of a price shock left a quarter later (US 1960-1983: none)")
     unemployment_shock: Spread = setting(0.0, "standard deviation of unemployment noise, points (US 1960-1983: 0.24)")
     rate_shock: Spread = setting(0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)")
 
-    @classmethod
-    def misfits(cls, name: str, value: Any) -> Iterator[tuple[str, str]]:
-        if name == "inflation_lags" and abs(math.fsum(value) - 1.0) > LAGS_TOLERANCE:
-            yield name, f"expected weights that add up to 1, got {math.fsum(value):.10g}"
-        # Both roots of a second-order difference equation have to be inside the unit circle.
-        if name == "gap_lags" and not (abs(value[1]) < 1.0 and abs(value[0]) < 1.0 - value[1]):
-            yield name, f"expected weights with which a gap dies out by itself, got {list(value)}"
+
+def _is_quarter(text: str | None) -> Problems:
+    try:
+        _ = text and Quarter.parse(text)
+    except ValueError as error:
+        yield "", str(error)
+
+
+def _are_periods(texts: tuple[str, ...]) -> Problems:
+    for index, text in enumerate(texts):
+        try:
+            Period.parse(text)
+        except ValueError as error:
+            yield f"[{index}]", str(error)
 
 
 class InitialConfig(Section):
@@ -551,10 +525,8 @@ class InitialConfig(Section):
     gdp_growth: float = setting(3.15, "growth of real GDP, percent a year", ge=-50, le=50)
     unemployment: float = setting(5.9, "unemployment, percent", ge=0, le=100)
     total_economic_value: float = setting(1000.0, "real GDP, in any unit", gt=0)
-    path: str | None = setting(
-        None, "quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or FRED's names"
-    )
-    quarter: str | None = setting(None, "quarter of the file to start from, such as 1985q1; none: the last")
+    path: str | None = setting(None, "table by quarter with FRED's names, or realgdp, cpi, tbilrate, unemp")
+    quarter: str | None = setting(None, "quarter of the file to start from: 1985q1; none: the last", _is_quarter)
 
 
 class BacktestConfig(Section):
@@ -562,17 +534,19 @@ class BacktestConfig(Section):
 
     lag_quarters: int = setting(1, "quarters by which the rule's figures are old", ge=0, le=8)
     periods: tuple[Text, ...] = setting(
-        ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods with a score, as FIRST-LAST"
+        ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods scored: FIRST-LAST", _are_periods
     )
+
+
+Strengths = tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...]
 
 
 class EconomyConfig(Section):
     """The nations of an economy, and their weights."""
 
-    nations: Texts = setting(("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations")
-    strengths: tuple[Annotated[float, Meta(ge=0.001, le=1e12)], ...] = setting(
-        (100.0, 80.0, 60.0, 40.0, 20.0), "economic strength of each nation", min_length=1
-    )
+    # Names stand in prompts and in log lines, where a line end would begin something new.
+    nations: Texts = setting(("Arvendia", "Borland", "Castellon", "Dravia", "Estmark"), "names of the nations", differ)
+    strengths: Strengths = setting((100.0, 80.0, 60.0, 40.0, 20.0), "economic strength of each nation", min_length=1)
     preference_spread: float = setting(0.3, "spread of log weights of the rule over nations; 0: all alike", ge=0, le=2)
     taylor: TaylorConfig = TaylorConfig()
     macro: MacroConfig = MacroConfig()
@@ -596,21 +570,16 @@ class RunConfig(Section):
 
     question: str = setting("", "question of the run, for `prism report`", max_length=2000)
     activation: Literal["resident", "compiled", "auto"] = setting(
-        "resident",
-        "a task for each agent (`resident`), machine code (`compiled`), or `auto`: that from 10,000 agents on",
+        "resident", "a task for each agent, or machine code (`compiled`); auto: that from 10,000 agents on"
     )
     shards: int = setting(1, "Ray processes among which agents are divided, with the same journal", ge=1, le=1024)
     mailbox_capacity: int = setting(1024, "most messages waiting in one mailbox", ge=1, le=10**7)
     tick_s: float = setting(0.0, "least seconds between the beginnings of two ticks", ge=0, le=3600)
     restart_intensity: int = setting(3, "crashes of one agent in the period before quarantine", ge=0)
     restart_period_ticks: int = setting(100, "ticks over which crashes are counted", ge=1)
-    checkpoint_every_ticks: int | None = setting(
-        None, "0: only at the end; none: 1 for an economy, for feeds 500, or 10 to 500 from 20,000 people on", ge=0
-    )
+    checkpoint_every_ticks: int | None = setting(None, "0: only at the end; none: 1 to 500, by domain and size", ge=0)
     checkpoint_share: Share = setting(0.2, "most share of the time for checkpoints of more than a second; 0: no limit")
-    stop_within_s: float = setting(
-        4.0, "processor seconds for the tick and a checkpoint when told to stop; 0: no limit", ge=0, le=86_400.0
-    )
+    stop_within_s: float = setting(4.0, "seconds for tick and checkpoint of a stop; 0: no limit", ge=0, le=86_400.0)
     segment_mb: float = setting(8.0, "MB of ticks in journal.prism sealed in a segment; 0: never", ge=0, le=1000)
     sync: bool = setting(True, "sync each write; false is safe from a kill, not from a power cut")
     record_feeds: bool = setting(False, "record every feed shown; it changes the digest, but no result")

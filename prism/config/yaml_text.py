@@ -1,16 +1,18 @@
-"""A YAML text as plain values, each with its line.
+"""A YAML text as plain values, with the line of each.
 
 Only the part of YAML that a configuration needs is read. Numbers, booleans and null are written as in YAML 1.2: the
 older rules turn `no` into false, `0042` into 34 and `12:30` into 750, and leave `1e3` a text, all without a message.
 Tags and aliases are refused: no setting needs them, and with aliases a small file can mean an endless value. Long texts
-and deep nesting are refused too: the time of the library grows with the square of the depth, 12 s for 4 KB of `[`.
+and deep nesting are refused too.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime
+from typing import Any, Final, TypeVar
 
 import msgspec
 import yaml
@@ -23,256 +25,182 @@ R = TypeVar("R")
 T = TypeVar("T", bound=msgspec.Struct)
 
 DEPTH_MAX = 32
-"""The most collections inside one another that have a bracket or an indent of their own; settings need 4."""
-_INDEX = re.compile(r"\[(\d+)\]")
+"""The most collections inside one another; settings need 4."""
 LENGTH_MAX = 64 * 1024
 """The most characters of a text. All settings with their comments take 29,000; for this many the library takes up to
 1 s."""
 
+_PLAIN: Final = {"true": True, "false": False, "null": None, ".inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
+_WORDS: Final = {form: value for word, value in _PLAIN.items() for form in (word, word.capitalize(), word.upper())}
+_INT = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
+_FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d:\d\d\S*)?")
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of one key, and its place.
+
+class Document(msgspec.Struct, frozen=True):
+    """The value of a YAML text.
 
     Args:
-        value: the value, or a dict of entries if it is a mapping.
+        value: the value, without any notes.
         source: what errors call the text.
-        line: the 1-based line of the key; 0 without one.
+        lines: `{key such as feed.size or topics[1]: its 1-based line}`, and the line where all of it begins, by "".
     """
 
     value: Any
-    source: str = ""
-    line: int = 0
+    source: str
+    lines: Mapping[str, int]
 
-    def at(self, key: str) -> Entry:
-        """Return the innermost part of this value that a key such as `[1].measure` or `feed.size` names.
+    def line(self, key: str) -> int | None:
+        """Return the line of a key, or of the innermost part of it that the text has."""
+        return self.lines.get(innermost(key, self.lines) or key)
 
-        Keys may have dots of their own.
-        """
-        key = key.removeprefix(".")
-        index = _INDEX.match(key)
-        if isinstance(self.value, list) and index is not None and int(index[1]) < len(self.value):
-            item = self.value[int(index[1])]
-            first = next(iter(item.values()), None) if isinstance(item, dict) else None
-            line = first.line if isinstance(first, Entry) else self.line
-            return Entry(value=item, source=self.source, line=line).at(key[index.end() :])
-        names = [name for name in self.value if name and isinstance(name, str)] if isinstance(self.value, dict) else []
-        fitting = [name for name in names if (key == name or key.startswith((f"{name}.", f"{name}[")))]
-        name = max(fitting, key=len, default="")
-        return self.value[name].at(key[len(name) :]) if name else self
-
-    def refused(self, problem: str, key: str, path: str = "") -> ConfigError:
-        """Return the error of a key, with the place of the innermost part of it; `path` is that of this value."""
-        place = self.at(key.removeprefix(path))
-        return ConfigError(place.source, problem, key=key or None, line=place.line or None)
+    def refused(self, problem: str, key: str) -> ConfigError:
+        return ConfigError(self.source, problem, key=key or None, line=self.line(key))
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that reads words and numbers as YAML 1.2 does, and refuses references and deep nesting.
-
-    Args:
-        text: the YAML text.
-        source: what errors call it.
-    """
-
-    def __init__(self, text: str, source: str) -> None:
-        super().__init__(text)
-        self._source = source
-
-    def fetch_more_tokens(self) -> None:
-        """Scan one more token, and refuse it if it opens too many collections.
-
-        Before `compose_node` sees a bracket, the scanner reads on to find out whether a key begins there, and its time
-        for each token grows with the depth.
-        """
-        super().fetch_more_tokens()
-        if self.flow_level + len(self.indents) > DEPTH_MAX:
-            problem = f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4"
-            raise self._refusal(problem, self.tokens[-1].start_mark)
-
-    def fetch_key(self) -> None:
-        """Refuse a `?` of a text within brackets, which PyYAML takes for the mark of a key, unless it can be one."""
-        before = self.buffer[max(0, self.pointer - DEPTH_MAX) : self.pointer].rstrip()[-1:]
-        if self.flow_level and not (before in tuple("[{,") and self.peek(1).isspace()):
-            raise self._refusal("a ? outside of quotes: put the text in quotes", self.get_mark())
-        super().fetch_key()
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return a node with everything inside it."""
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent):
-            raise self._refusal(f"*{event.anchor}: YAML aliases are not supported", event.start_mark)
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            shown = tag.replace("tag:yaml.org,2002:", "!!")
-            raise self._refusal(f"{shown}: YAML tags are not supported", event.start_mark)
-        return super().compose_node(parent, index)
-
-    def _refusal(self, problem: str, mark: Any) -> ConfigError:
-        return ConfigError(self._source, problem, line=_line(mark))
+def innermost(key: str, known: Mapping[str, object]) -> str:
+    """Return the innermost known part of a dotted key; empty if no part of it is known."""
+    while key and key not in known:
+        key = key[: max(key.rfind("."), key.rfind("["), 0)]
+    return key
 
 
-_Loader.yaml_implicit_resolvers = {}
-# PyYAML finds the patterns to try by the first character of a text; the empty string stands for an empty text.
-for _tag, _first, _pattern in (
-    ("bool", [*"tTfF"], re.compile(r"(true|True|TRUE|false|False|FALSE)\Z")),
-    ("null", [*"~nN", ""], re.compile(r"(~|null|Null|NULL|)\Z")),
-    ("int", [*"-+0123456789"], re.compile(r"[-+]?(0|[1-9][0-9_]*)\Z")),
-    ("float", [*"-+.0123456789"], re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?\Z")),
-    ("float", [*"-+."], re.compile(r"([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))\Z")),
-    ("timestamp", [*"0123456789"], yaml.SafeLoader.timestamp_regexp),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, _first)
+def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> Document:
+    """Return a YAML text that is a mapping, or empty."""
+    document = read_yaml(text, source, length_max=length_max)
+    if not isinstance(document.value, dict | None):
+        problem = f"expected sections at the top, got {found(document.value)}"
+        raise ConfigError(source, problem, line=document.lines[""])
+    return Document(document.value or {}, source, document.lines)
 
 
-def read_document(text: str, source: str, *, length_max: int = LENGTH_MAX) -> dict[str, Entry]:
-    """Return the sections of a YAML text by name; none if it is empty."""
-    top = _read(text, source, length_max)
-    if top is None or top.value is None:
-        return {}
-    if not isinstance(top.value, dict):
-        raise ConfigError(source, f"expected sections at the top, got {found(top.value)}", line=top.line)
-    return top.value
-
-
-def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Entry]:
+def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Document]:
     """Return the value of the record that a YAML text describes, and the text with its lines."""
-    top = Entry(value=read_document(text, source), source=source)
+    document = read_document(text, source)
     try:
-        return checked(record_of(kind, without_lines(top.value))), top
+        return checked(record_of(kind, document.value)), document
     except SettingError as error:
-        raise top.refused(error.problem, error.keys[0]) from None
+        raise document.refused(error.problem, error.keys[0]) from None
 
 
-def read_list(text: str, source: str, key: str) -> Entry:
-    """Return the list in a YAML text: the whole text, or the value of its only key."""
-    top = _read(text, source, LENGTH_MAX)
-    if top is not None and isinstance(top.value, list):
-        return top
-    if top is not None and isinstance(top.value, dict) and [*top.value] == [key]:
-        only: Entry = top.value[key]
-        return only
-    problem = f"expected a list, or a mapping with the key {key} alone"
-    if top is None:
-        raise ConfigError(source, f"{problem}, got nothing")
-    got = found(top.value) if not isinstance(top.value, dict) else f"the keys {', '.join(top.value) or 'none'}"
-    raise ConfigError(source, f"{problem}, got {got}", line=top.line)
-
-
-def read_value(text: str, source: str, key: str) -> object:
-    """Return the value of a single text, from an environment variable or `--set`; none if it is empty."""
-    try:
-        top = _read(text, source, LENGTH_MAX)
-    except ConfigError as error:
-        # The value is one word on a command line: a line number would count lines that nobody sees.
-        raise ConfigError(source, error.problem, key=key) from error
-    return None if top is None else without_lines(top.value)
-
-
-def without_lines(value: Any) -> Any:
-    """Return a value with its entries replaced by their values."""
-    if isinstance(value, dict):
-        return {key: without_lines(entry.value) for key, entry in value.items()}
-    return [without_lines(item) for item in value] if isinstance(value, list) else value
-
-
-def with_places(value: Any, source: str) -> Any:
-    """Return a plain value with the values of its keys replaced by entries without a line."""
-    if isinstance(value, Mapping):
-        return {key: Entry(value=with_places(value[key], source), source=source) for key in value}
-    return [with_places(item, source) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _read(text: str, source: str, length_max: int) -> Entry | None:
-    """Return the whole text as one entry."""
+def read_yaml(text: str, source: str, *, length_max: int = LENGTH_MAX) -> Document:
+    """Return any YAML text; its value is None if it is empty."""
     if len(text) > length_max:
         raise ConfigError(source, f"is longer than the {length_max:,} characters that a configuration may have")
+    reader = _Reader(text, source)
     try:
-        loader = _Loader(text, source)
-        if (node := loader.get_single_node()) is None:
-            return None
-        return Entry(value=_value(loader, node, source, ""), source=source, line=_line(node.start_mark))
+        return Document(reader.document(), source, reader.lines)
     except yaml.MarkedYAMLError as error:
-        problem, line = _told(error, text.split("\n"))
+        problem, line = _told(error, text.rstrip().split("\n"))
         raise ConfigError(source, f"not valid YAML: {problem}", line=line) from error
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
         problem = f"not valid YAML: the character {chr(error.character)!a} is not allowed"
-        raise ConfigError(source, problem, line=line) from error
+        raise ConfigError(source, problem, line=text.count("\n", 0, error.position) + 1) from error
 
 
-def _told(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, int | None]:
-    """Return the problem with a text that is not YAML in everyday words, and the line to change."""
-    at, context = error.problem_mark, error.context_mark
-    told = " ".join(", ".join(part for part in (error.context, error.problem) if part).split())
-    if at is None:
-        return told, None
-    # What is not closed is found at the end of the text, below the line to change.
-    last = max((place for place, each in enumerate(lines, 1) if each.strip()), default=1)
-    number, line = _line(at), lines[at.line] if at.line < len(lines) else ""
-    before, mark = line[: at.column], line[at.column : at.column + 1]
-    indent, fitting = len(line) - len(line.lstrip(" ")), _indents(lines[: at.line])
-    if "quoted scalar" in told and "end of stream" in told and context is not None:
-        return "a quote is not closed", min(last, _line(context))
-    if "\t" in line[: len(line) - len(line.lstrip())]:
-        return "expected an indent of spaces, got a tab", number
-    if "could not find expected ':'" in told and context is not None:
-        return "expected a key with a colon and a space behind it", _line(context)
-    if "cannot start any token" in told:
-        told = "a tab outside of quotes" if mark == "\t" else f"a text that begins with {mark}: put the text in quotes"
-    elif "flow" in told and context is not None and (context.line < at.line or not mark):
-        return "a bracket is not closed", min(last, _line(context))
-    elif "flow" in told and mark in (":", "-"):
-        told = f"a {mark} outside of quotes: put the text in quotes"
-    elif "flow" in told and mark in ("]", "}"):
-        told = f"expected {'}' if mark == ']' else ']'} before {mark}"
-    elif mark in ("]", "}"):
-        told = f"a {mark} without a bracket that opens"
-    elif "sequence entries" in told:
-        told = "a - outside of quotes: put the text in quotes, or write a list below its key"
-    elif "mapping values" in told and re.match(r" *[^\s:]+$", before) and indent in fitting:
-        return "expected a key with a colon and a space behind it", number - 1
-    elif "single document" not in told and ("mapping values" in told or not before.strip()) and ": " not in before:
-        listed = " or ".join(map(str, sorted(fitting)))
-        told = f"expected an indent of {listed} spaces, as above, got {indent}"
-    elif "mapping values" in told or "<block end>" in told:
-        told = "a text that has a colon in it, or quotes in a part of it: put all of the text in quotes"
-    return told, number
+class _Reader:
+    """Builds the value of one text from PyYAML's events."""
 
+    def __init__(self, text: str, source: str) -> None:
+        self.lines: dict[str, int] = {}
+        self._source = source
+        self._events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
 
-def _indents(lines: Sequence[str]) -> set[int]:
-    """Return the indents that a line below these may have: those of the keys and list items around it."""
-    fitting, least = set[int](), DEPTH_MAX * LENGTH_MAX
-    for line in reversed(lines):
-        if (found := re.match(r"( *)(?:- +)?(?=[^\s#])", line)) is not None:
-            for indent in (found.end(), len(found[1])):
-                if indent < least:
-                    fitting.add(indent)
-                    least = indent
-    return fitting or {0}
-
-
-def _value(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
-    if isinstance(node, yaml.SequenceNode):
-        return [_value(loader, item, source, path) for item in node.value]
-    if not isinstance(node, yaml.MappingNode):
-        try:
-            value: object = loader.construct_object(node)
-        except ValueError as error:
-            # A date like 2026-02-30, or an int of more digits than Python reads.
-            problem = f"expected a valid {node.tag.rpartition(':')[2]}, got {found(node.value)}"
-            raise ConfigError(source, problem, key=path or None, line=_line(node.start_mark)) from error
+    def document(self) -> Any:
+        value, _, event = None, next(self._events), next(self._events)  # the stream's start, and the document's
+        if isinstance(event, yaml.DocumentStartEvent):
+            value, _, event = self._value(next(self._events), "", DEPTH_MAX), next(self._events), next(self._events)
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise self._refused("not valid YAML: expected one document, got another behind ---", None, event)
+        self.lines.setdefault("", 1)
         return value
-    entries: dict[str, Entry] = {}
-    for key_node, value_node in node.value:
-        line = _line(key_node.start_mark)
-        key = without_lines(_value(loader, key_node, source, path))
-        if not isinstance(key, str):
-            raise ConfigError(source, f"expected a name as key, got {found(key)}", key=path or None, line=line)
-        inner = join(path, key)
-        if key in entries:
-            raise ConfigError(source, f"stands twice, first in line {entries[key].line}", key=inner, line=line)
-        entries[key] = Entry(value=_value(loader, value_node, source, inner), source=source, line=line)
-    return entries
+
+    def _value(self, event: Any, path: str, depth: int) -> Any:
+        self.lines[path] = _line(event.start_mark)
+        if isinstance(event, yaml.AliasEvent):
+            raise self._refused(f"*{event.anchor}: YAML aliases are not supported", None, event)
+        if event.tag is not None:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            raise self._refused(f"{tag}: YAML tags are not supported", None, event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, path) if event.implicit[0] else event.value
+        if not depth:
+            raise self._refused(
+                f"is nested more than {DEPTH_MAX} levels deep; no setting needs more than 4", None, event
+            )
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._value(event, f"{path}[{len(items)}]", depth - 1))
+            return items
+        values: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            before = self.lines[path]
+            key = self._value(event, path, depth - 1)
+            self.lines[path] = before
+            if not isinstance(key, str):
+                raise self._refused(f"expected a name as key, got {found(key)}", path, event)
+            inner = join(path, key)
+            if key in values:
+                raise self._refused(f"stands twice, first in line {self.lines[inner]}", inner, event)
+            values[key] = self._value(next(self._events), inner, depth - 1)
+            self.lines[inner] = _line(event.start_mark)
+        return values
+
+    def _scalar(self, event: Any, path: str) -> Any:
+        """Return the value of a text without quotes."""
+        text, kind = event.value, "int"
+        if text in _WORDS or text in ("", "~"):
+            return _WORDS.get(text)
+        try:
+            if _INT.fullmatch(text):
+                return int(text.replace("_", ""))
+            if _FLOAT.fullmatch(text):
+                return float(text)
+            if time := _TIME.fullmatch(text):
+                kind = "timestamp"
+                return datetime.fromisoformat(text) if time[1] else date.fromisoformat(text)
+        except ValueError as error:  # a date like 2026-02-30, or an int of more digits than Python reads
+            raise self._refused(f"expected a valid {kind}, got {found(text)}", path, event) from error
+        return text
+
+    def _refused(self, problem: str, key: str | None, event: Any) -> ConfigError:
+        return ConfigError(self._source, problem, key=key or None, line=_line(event.start_mark))
+
+
+_COLON: Final = "expected a key with a colon and a space behind it"
+_MENDED: Final = {
+    "found unexpected end of stream": "a quote is not closed",
+    "could not find expected ':'": _COLON,
+    "expected ',' or": "{problem}: a bracket is not closed, or a text needs quotes around it",
+    "expected the node content": "a bracket is not closed",
+    "cannot start any token": "a text that begins with {mark}: put the text in quotes",
+    "sequence entries": "a - outside of quotes: put the text in quotes, or write a list below its key",
+    "mapping values": "expected the indent of a key above, or quotes around all of a text with a colon",
+    "expected <block end>": "expected the indent of a key above, or quotes around all of a text, got {mark}",
+}
+"""`{part of what PyYAML says: what to mend}`; the first three are told with the line where they begin."""
+
+
+def _told(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, int | None]:
+    """Return the problem with a text that is not YAML in everyday words, and the line to change."""
+    at, context, problem = error.problem_mark, error.context_mark, " ".join((error.problem or "").split())
+    if at is None:
+        return problem, None
+    line = lines[at.line] if at.line < len(lines) else ""
+    known = next((part for part in _MENDED if part in problem), "")
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return "expected an indent of spaces, got a tab", _line(at)
+    if known == "mapping values" and re.fullmatch(r" *[^\s#]+[^\s#:]", lines[at.line - 1]):
+        return _COLON, at.line
+    # What is not closed is found at the end of the text, below the line to change.
+    begins = context is not None and known in [*_MENDED][:3]
+    mended = _MENDED.get(known, "{problem}").format(problem=problem, mark=line[at.column : at.column + 1])
+    return mended, min(_line(context if begins else at), len(lines))
+
+
+def _line(mark: Any) -> int:
+    return int(mark.line) + 1
 
 
 def flat(settings: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
@@ -283,7 +211,3 @@ def flat(settings: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, 
             yield from flat(value, path)
         else:
             yield path, value
-
-
-def _line(mark: yaml.Mark) -> int:
-    return int(mark.line) + 1

@@ -21,9 +21,11 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.agents.turn import MOVED, Question, Source, Trigger, Update
+from prism.checked import field_types
 from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
-from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
+from prism.config.interventions import InterventionConfig, numbered_nation, with_settings
+from prism.config.model import InitialConfig
 from prism.domain import Measure, World
 from prism.economy.macro import Lags, draw_shocks, rate_with_shock, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
@@ -290,3 +292,12 @@ class RatePath(msgspec.Struct):
         spread = math.sqrt(self.squares / self.quarters) if self.quarters else 0.0
         numbers = {"lowest": self.lowest, "mean": self.mean, "highest": self.highest, "standard_deviation": spread}
         return {name: round(float(number), DIGITS) for name, number in numbers.items()} | {"changes": self.changes}
+
+
+def shocked(name: str, value: float, shock: float) -> float:
+    """Return an indicator after a shock, within the range that it may start in."""
+    moved = value * (1.0 + shock / 100.0) if name == "total_economic_value" else value + shock
+    kind: Any = msgspec.inspect.type_info(field_types(InitialConfig)[name])
+    bounds: Any = kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+    at_least = max(moved, bounds.ge or 0.0)  # the value of an economy is the one that has no `ge`: it is > 0
+    return float(at_least if bounds.le is None else min(at_least, bounds.le))

@@ -17,8 +17,10 @@ from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.columns import Ints
 from prism.config import Config
-from prism.config.interventions import check_agents, check_posts, placed_agents
+from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.config.interventions import placed_agents
 from prism.domain import Reference
+from prism.errors import ConfigError
 from prism.events import NUMBER_BITS
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
@@ -76,8 +78,7 @@ class SocialDomain:
         *,
         looks: bool = False,
     ) -> None:
-        check_agents(config.interventions, population.number)
-        check_posts(config.interventions, population.owners.tolist(), population.number)
+        _check_interventions(config, population)
         self.config = config
         self.population = population
         self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
@@ -251,3 +252,22 @@ def _person_type(states: type[StrEnum]) -> type[SocialAgent]:
     if states is AgentState:
         return SocialAgent
     return type("SocialAgent", (SocialAgent,), {"__slots__": (), "states": states})
+
+
+def _check_interventions(config: Config, population: Population) -> None:
+    """Refuse interventions on people that do not exist, and with posts that their author may not publish."""
+    for place, agent in placed_agents(config.interventions):
+        try:
+            population.number(agent)
+        except LookupError as error:
+            raise ConfigError("configuration", str(error.args[0]), key=place) from None
+    owners = population.owners  # the person who alone may publish each post; below 0 if any person may
+    for index, each in enumerate(config.interventions):
+        if each.publish is not None and (number := each.publish.post) is not None:
+            key, author, problem = f"{INTERVENTIONS}[{index}].publish.post", each.publish.author, ""
+            if number > len(owners):
+                problem = f"expected the number of one of {len(owners):,} posts of population.posts.file, got {number}"
+            elif int(owners[number - 1]) not in {population.number(author), -1}:
+                problem = f"expected a post that {author} may publish, got {number}, which is somebody else's"
+            if problem:
+                raise ConfigError("configuration", problem, key=key)

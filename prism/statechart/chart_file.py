@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.checked import record_of
-from prism.config.yaml_text import Entry, read_document, without_lines
+from prism.config.yaml_text import Document, read_document
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
 from prism.kernel_delays import DELAY_MAX
@@ -114,8 +114,8 @@ def read_chart(text: str, source: str) -> ChartDefinition:
     Raises:
         ConfigError: the text is no chart; the message names the line and the key.
     """
-    top = Entry(value=read_document(text, source), source=source)
-    plain = _tidied(without_lines(top.value))
+    top = read_document(text, source)
+    plain = _tidied(top.value)
     try:  # takes a third of the time of `record_of`, which is needed only to name the key of an error
         chart = msgspec.convert(plain, ChartKeys)
     except msgspec.ValidationError:
@@ -129,7 +129,7 @@ def read_chart(text: str, source: str) -> ChartDefinition:
         initial=chart.initial,
         states=reader.states(chart.states, ""),
         source=source,
-        initial_line=top.at("initial").line,
+        initial_line=top.line("initial") or 0,
     )
 
 
@@ -155,7 +155,7 @@ def _tidied(value: Any, *, of_names: bool = False) -> Any:
 
 
 class _ChartReader:
-    def __init__(self, top: Entry) -> None:
+    def __init__(self, top: Document) -> None:
         self._top = top
         self._lines: dict[str, int] = {}
 
@@ -166,7 +166,7 @@ class _ChartReader:
     def _state(self, name: str, given: StateKeys, path: str) -> StateDefinition:
         if name in self._lines:
             raise self._refused(path, f"is a state in line {self._lines[name]} already")
-        self._lines[name] = line = self._top.at(path).line
+        self._lines[name] = line = self._top.line(path) or 0
         if len(self._lines) > STATES_MAX:
             raise self._refused(path, f"is one more than the {STATES_MAX} states that a chart may have")
         inner = self.states(given.states, path)
@@ -198,7 +198,7 @@ class _ChartReader:
         sets = []
         for name, each in row.set.items():
             change = each if isinstance(each, SetKeys) else SetKeys(to=each)
-            line = self._top.at(f"{path}.set.{name}").line
+            line = self._top.line(f"{path}.set.{name}") or 0
             sets.append(SetDefinition(name=name, to=_text(change.to), when=_text(change.when), line=line))
         return RowDefinition(
             trigger=row.trigger,
@@ -209,7 +209,7 @@ class _ChartReader:
             label=row.label,
             effect=row.effect,
             sets=tuple(sets),
-            line=self._top.at(path).line,
+            line=self._top.line(path) or 0,
         )
 
     def _delay(self, after: AfterKeys, path: str) -> Delay:

@@ -101,7 +101,7 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
         return items, _moments(file.at), file.repeat
 
     (items, at, repeat), top = read_as(text, source, _File, checked)
-    lines = {item.id: top.at(f"questions[{place}].id").line or None for place, item in enumerate(items)}
+    lines = {item.id: top.line(f"questions[{place}].id") for place, item in enumerate(items)}
     return Questionnaire(source=source, items=items, lines=lines, at=at, repeat=repeat)
 
 

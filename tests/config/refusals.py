@@ -9,10 +9,6 @@ GRAPH = (
     "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, "
     "rewiring, homophily"
 )
-FEED = (
-    "algorithm, size, out_of_network, fill, memory, pool, recent, hot_rounds, popularity_weight, "
-    "attention, horizon_rounds, across, per_author, per_topic, exposure, reshare_credit"
-)
 
 
 def refusal(text: str | None, environment: dict[str, str] | None = None, *overrides: str) -> str:

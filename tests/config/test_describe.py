@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft7Validator
 from msgspec.structs import replace
 
+from actors.factory.calibrated import calibration_label, fitted_settings
 from actors.factory.shipped import examples
 from prism.clock import whole_ticks
 from prism.config import (
@@ -17,20 +18,17 @@ from prism.config import (
     PopulationConfig,
     Setting,
     SimulationConfig,
-    calibration_label,
-    fitted_settings,
     load_config,
     settings,
 )
-from prism.config.yaml_text import read_document, without_lines
+from prism.config.yaml_text import read_document
 from tests.catalogue import catalogue
 from tests.config.refresh_docs import DOCUMENT, SCHEMA, schema_text, with_table
 
 
 def errors_in(text: str) -> list[str]:
     """Return the places in a text that an editor with the schema underlines."""
-    values: Any = {name: without_lines(entry.value) for name, entry in read_document(text, "c.yaml").items()}
-    plain = json.loads(json.dumps(values, default=datetime.isoformat))
+    plain = json.loads(json.dumps(read_document(text, "c.yaml").value, default=datetime.isoformat))
     validator = Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
     return [".".join(map(str, error.absolute_path)) for error in validator.iter_errors(plain)]
 

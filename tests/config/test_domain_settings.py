@@ -45,11 +45,11 @@ def test_settings_of_unknown_type_are_taken_as_they_are_and_changed_one_by_one()
 @catalogue(
     ("text", "overrides", "line"),
     [
-        ("domain:\n  ligths: 3\n", (), "c.yaml:3: domain.ligths: unknown key; did you mean domain.lights?"),
+        ("domain:\n  ligths: 3\n", (), "c.yaml:3: domain.ligths: unknown key; did you mean lights?"),
         ("domain:\n  lights: 0\n", (), "c.yaml:3: domain.lights: expected int >= 1, got 0"),
         ("domain:\n  names: [a, 3]\n", (), "c.yaml:3: domain.names[1]: expected text, got 3"),
         ("domain:\n  timing:\n    red: no\n", (), "c.yaml:4: domain.timing.red: expected int >= 1, got 'no'"),
-        ("", ("domain.timing.rde=3",), "--set: domain.timing.rde: unknown key; did you mean domain.timing.red?"),
+        ("", ("domain.timing.rde=3",), "--set: domain.timing.rde: unknown key; did you mean red?"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, overrides: tuple[str, ...], line: str) -> None:
@@ -59,9 +59,6 @@ def test_a_mistake_is_named_with_its_place(text: str, overrides: tuple[str, ...]
 def test_what_cannot_be_settings_of_a_domain_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^--set: domain: expected mapping of text to any value, got 3$"):
         load_config(OWN, overrides=["domain=3"])
-    assert refusal("", PRISM_DOMAIN_LIGHTS="3").startswith(
-        "PRISM_DOMAIN_LIGHTS: is no setting; did you mean PRISM_DOMAIN__"
-    )
     with pytest.raises(ConfigError, match=r"^c\.yaml:2: domain\.lights: the social domain has no settings below the"):
         load_config("domain:\n  lights: 3\n", "c.yaml")
 

@@ -188,7 +188,7 @@ def test_a_file_of_further_interventions_is_a_list_or_has_one() -> None:
 @catalogue(
     ("text", "message"),
     [
-        ("", "more.yaml: expected a list, or a mapping with the key interventions alone, got nothing"),
+        ("", "more.yaml:1: expected a list, or a mapping with the key interventions alone, got null"),
         ("3", "more.yaml:1: expected a list, or a mapping with the key interventions alone, got 3"),
         (
             "feed: {size: 3}",
@@ -196,7 +196,7 @@ def test_a_file_of_further_interventions_is_a_list_or_has_one() -> None:
         ),
         ("- {tick: 29, silence: [1]}", "more.yaml:1: interventions[0].tick: expected tick 30 or later"),
         ("- {round: 2, silence: [1]}", "more.yaml:1: interventions[0].round: expected tick 30 or later"),
-        ("\n- {tick: 30, silence: [-1]}", "more.yaml:2: interventions[0].silence[0]: expected int"),
+        ("- tick: 30\n  silence: [-1]", "more.yaml:2: interventions[0].silence[0]: expected int"),
         ("- {tick: 999, silence: [1]}", "more.yaml:1: interventions[0].tick: expected an intervention before the end"),
         ("- {tick: 30, shock: {inflation: 1}}", "more.yaml:1: interventions[0].shock: the social domain has no shock"),
         ("- [", "more.yaml:1: not valid YAML"),

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from actors.runtime.simulation import Simulation
 from prism.columns import Columns
 from prism.config import Config, InterventionConfig
-from prism.config.interventions import INDICATORS, shocked
+from prism.config.interventions import INDICATORS
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
-from prism.economy.world import EconomyWorld
+from prism.economy.world import EconomyWorld, shocked
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 

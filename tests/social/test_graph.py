@@ -230,10 +230,10 @@ def test_swaps_keep_every_degree_and_never_lead_away_from_the_share(
 @catalogue(
     ("graph", "problem"),
     [
-        ({"homophily": {"by": "party"}}, "expected both by and share, or neither: share is missing"),
+        ({"homophily": {"by": "party"}}, "needs population.graph.homophily.share: expected a value"),
         ({"homophily": {"by": "partie", "share": 0.5}}, "no attribute 'partie': did you mean party?"),
         ({"homophily": {"by": "age", "share": 0.5}}, "expected an attribute of type text or bool, got age of type int"),
-        ({"homophily": {"by": "party", "share": 0.5}, "path": "ties.csv"}, "because the ties come from a file"),
+        ({"homophily": {"by": "party", "share": 0.5}, "path": "ties.csv"}, "it is for generated ties"),
     ],
 )
 def test_a_homophily_that_cannot_be_is_refused(graph: dict[str, Any], problem: str) -> None:

@@ -200,7 +200,7 @@ def test_experiments_know_them_before_the_first_run() -> None:
 @catalogue(
     ("name", "problem"),
     [
-        ("gini", "no measure 'gini': expected gini_followers, gini_reshares, ei_index_ATTRIBUTE"),
+        ("gini", "no measure 'gini': expected gini_followers, gini_reshares, correlation"),
         ("ei_index_partie", "ei_index_partie: no attribute 'partie': did you mean party?"),
         ("ei_index_opinion", "expected an attribute of type text or bool, got opinion of type float"),
         ("variance_party", "expected an attribute of type float or int, got party of type text"),

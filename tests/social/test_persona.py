@@ -101,7 +101,7 @@ def drawn_alone(person: int, seed: int, config: PopulationConfig) -> dict[str, A
         (42, {}),
         (7, {"interests_per_person": 1, "interests_exponent": 0.0}),
         (9, {"interests_per_person": 30, "threshold_spread": 0.9, "ambiguity": 0.7}),
-        (3, {"topics": ["a", "b", "a"], "attributes": {"calm": {"type": "float", "min": 0, "max": 1}}}),
+        (3, {"topics": ["a", "b", "c"], "attributes": {"calm": {"type": "float", "min": 0, "max": 1}}}),
     ],
 )
 def test_people_who_are_drawn_at_once_are_those_who_are_drawn_one_by_one(seed: int, settings: dict[str, Any]) -> None:

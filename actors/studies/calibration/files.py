@@ -13,6 +13,7 @@ import yaml
 from msgspec.structs import replace
 
 from actors.core.files import write_file
+from actors.factory.calibrated import fitted_settings
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of
 from actors.runs.code import manifest_of
@@ -21,7 +22,7 @@ from actors.runs.inputs import keep_those_of
 from actors.studies.calibration.calibration_plan import CalibrationPlan
 from actors.studies.experiments.plan import other_than
 from prism.calibration import Result, reasons
-from prism.config import Config, fitted_settings
+from prism.config import Config
 from prism.quoting import printable
 
 CONFIGURATION, RESULT, PAGE = "calibrated.yaml", "calibration.json", "calibration.md"

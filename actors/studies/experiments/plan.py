@@ -23,7 +23,7 @@ from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, kno
 from actors.studies.experiments.seals import Sealed, notes_on_plan, read_sealed
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
-from prism.config.yaml_text import Entry, read_document
+from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
 from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
 from prism.text_files import decode_text
@@ -189,7 +189,7 @@ def check_measures(places: Mapping[str, str], configs: Iterable[Config], others:
 
 
 def placed(text: str, path: Path, error: SettingError) -> ConfigError:
-    return Entry(value=read_document(text, str(path)), source=str(path)).refused(error.problem, error.keys[0])
+    return read_document(text, str(path)).refused(error.problem, error.keys[0])
 
 
 def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:

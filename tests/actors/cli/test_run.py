@@ -12,8 +12,9 @@ from actors.cli import building
 from actors.cli.building import build_with_progress
 from actors.cli.options import run_name
 from actors.display import work
+from actors.factory.calibrated import fitted_settings
 from actors.logs.output import output
-from prism.config import Config, PopulationConfig, fitted_settings, load_config
+from prism.config import Config, PopulationConfig, load_config
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.command import Prism, short_of_room

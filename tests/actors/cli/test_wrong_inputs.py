@@ -15,12 +15,13 @@ from tests.command import Prism
 EPOCH = "expected date and time with UTC offset"
 ALGORITHM = "expected one of: chronological, hot, interest, random, bridging, or an expression"
 QUOTES = "put the text in quotes"
-ALL = "a text that has a colon in it, or quotes in a part of it: put all of the text in quotes"
+INDENT = "expected the indent of a key above, or quotes around all of a text"
+BRACKET = "a bracket is not closed, or a text needs quotes around it"
 COLON = "expected a key with a colon and a space behind it"
 SIZE = "population.size: expected int 1 to 10000000, got"
-CONTRADICTIONS = """2: population.topics: expected ..., got 3 and 1
-c.yaml:3: oracle.tape: replay needs a backend that asks a model: ollama or openai, got choice
-c.yaml:3: oracle.tape: replay needs the tape's file in oracle.tape_path, got null"""
+CONTRADICTIONS = """3: oracle.tape: oracle.tape=replay needs oracle.backend: ...
+c.yaml:3: oracle.tape: oracle.tape=replay needs oracle.tape_path: ...
+c.yaml:2: population.topics: expected ..., got 3 and 1"""
 ABSENT = """population:
   profiles: none.json
   graph: {path: none.txt}
@@ -33,26 +34,25 @@ oracle:
 
 TEXTS: dict[str | bytes, str] = {
     # YAML
-    "population:\n  size: 20\n   ambiguity: 0.2\n": "3: not valid YAML: expected an indent of 0 or 2 spaces, ...",
-    "a:\n  b: 1\n c:\n  d: 2\n": "3: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
-    "a:\n b:\n   c: 1\n# d\n  e: f\n": "5: not valid YAML: expected an indent of 0 or 1 or 3 spaces, ...",
-    "a:\n- b: 1\n  c: {}\n d: 3\n": "4: not valid YAML: expected an indent of 0 or 2 spaces, as above, got 1",
+    "population:\n  size: 20\n   ambiguity: 0.2\n": f"3: not valid YAML: {INDENT} with a colon",
+    "a:\n  b: 1\n c:\n  d: 2\n": f"3: not valid YAML: {INDENT}, got c",
+    "a:\n b:\n   c: 1\n# d\n  e: f\n": f"5: not valid YAML: {INDENT}, got e",
+    "a:\n- b: 1\n  c: {}\n d: 3\n": f"4: not valid YAML: {INDENT}, got d",
     "population:\n\tsize: 20\n": "2: not valid YAML: expected an indent of spaces, got a tab",
-    "population:\n  size:20\n": f"1: population: {COLON}, got 'size:20'",
+    "population:\n  size:20\n": "1: population: expected {size, profiles, ...}, got 'size:20'",
     "population:\n  size:20\n  ambiguity: 0.2\n": f"2: not valid YAML: {COLON}",
     "a:\n  b: 1\n  c\n  d: 2\n": f"3: not valid YAML: {COLON}",
-    "run: {question: Does it spread?}\n": f"1: a ? outside of quotes: {QUOTES}",
-    "a: {b: [x?, what: is, y]}\n": f"1: a ? outside of quotes: {QUOTES}",
-    "run:\n  question: Feed: does it matter\n": f"2: not valid YAML: {ALL}",
-    "a: {b: c: d}\n": f"1: not valid YAML: a : outside of quotes: {QUOTES}",
+    "run: {question: Does it spread?}\n": f"1: not valid YAML: expected ',' or '}}', but got '?': {BRACKET}",
+    "run:\n  question: Feed: does it matter\n": f"2: not valid YAML: {INDENT} with a colon",
+    "a: {b: c: d}\n": f"1: not valid YAML: expected ',' or '}}', but got ':': {BRACKET}",
     "a: @b\n": f"1: not valid YAML: a text that begins with @: {QUOTES}",
     "a: - b\n": f"1: not valid YAML: a - outside of quotes: {QUOTES}, or write a list below its key",
     "simulation: [1,\n": "1: not valid YAML: a bracket is not closed",
-    "a:\n  b: [c, d\n  e: {f: 4}\n": "2: not valid YAML: a bracket is not closed",
+    "a:\n  b: [c, d\n  e: {f: 4}\n": f"2: not valid YAML: expected ',' or ']', but got ':': {BRACKET}",
     "run:\n  question: 'why\n  sync: true\n": "2: not valid YAML: a quote is not closed",
-    "a: {b: [1, 2}\n": "1: not valid YAML: expected ] before }",
-    "a: {b: 1}}\n": "1: not valid YAML: a } without a bracket that opens",
-    "feed: {}\n---\nrun: {}": "2: not valid YAML: expected a single document in the stream, but found another document",
+    "a: {b: [1, 2}\n": f"1: not valid YAML: expected ',' or ']', but got '}}': {BRACKET}",
+    "a: {b: 1}}\n": f"1: not valid YAML: {INDENT}, got }}",
+    "feed: {}\n---\nrun: {}": "2: not valid YAML: expected one document, got another behind ---",
     "feed: {}\n\x07": r"2: not valid YAML: the character '\x07' is not allowed",
     "feed: {size: !!int 3}": "1: !!int: YAML tags are not supported",
     "feed: &x {}\nrun: *x": "2: *x: YAML aliases are not supported",
@@ -79,8 +79,8 @@ TEXTS: dict[str | bytes, str] = {
     "feed: {size: 3}\nrun: {}\nfeed: {memory: 3}": "3: feed: stands twice, first in line 1",
     "population: {1: 2}": "1: population: expected a name as key, got 1",
     "? [a]\n: b": "1: expected a name as key, got ['a']",
-    "population: 3": "1: population: expected a section with keys (size, profiles, ...",
-    "feed:\n  - size: 10": "1: feed: expected a section with keys (algorithm, size, ...",
+    "population: 3": "1: population: expected {size, profiles, ...",
+    "feed:\n  - size: 10": "1: feed: expected {algorithm, size, ...",
     # Values
     "population:\n  size: 0": f"2: {SIZE} 0",
     "population: {size: -5}": f"1: {SIZE} -5",
@@ -104,7 +104,7 @@ TEXTS: dict[str | bytes, str] = {
     "simulation: {tick_seconds: .inf}": "1: simulation.tick_seconds: expected float > 0 and <= 10000000, got .inf",
     "oracle: {choice: {like: .nan}}": "1: oracle.choice.like: expected float -100 to 100, got .nan",
     "population: {topics: a}": "1: population.topics: expected list of non-empty text, at least 1, got 'a'",
-    "population:\n  topics:\n    - a\n    - 3": "2: population.topics[1]: expected non-empty text, got 3",
+    "population:\n  topics:\n    - a\n    - 3": "4: population.topics[1]: expected non-empty text, got 3",
     "economy: {macro: {gap_lags: [1.0]}}": "1: economy.macro.gap_lags: expected list of float -2 to 2, exactly ...",
     "simulation: {epoch: 2026-02-03 10:00:00}": f"1: simulation.epoch: {EPOCH}, got 2026-02-03 10:00:00",
     "simulation: {epoch: 2026-02-30}": "1: simulation.epoch: expected a valid timestamp, got '2026-02-30'",
@@ -117,15 +117,15 @@ TEXTS: dict[str | bytes, str] = {
     "interventions:\n  - {round: 2, silence: [4000]}": "2: interventions[0].silence[0]: expected the number of ...",
     # Settings together, and several mistakes
     "population:\n  topics: [a]\n  interests_per_person: 2": "3: population.interests_per_person: ..., got 2 and 1",
-    "population: {topics: [a, b, c, b]}": "1: population.topics: expected topics that differ, got 'b' more than once",
-    "population:\n  graph:\n    kind: profiles": "3: population.graph.kind: graph.kind is profiles, which needs ...",
+    "population: {topics: [a, b, c, b]}": "1: population.topics: expected values that differ, got 'b' more than once",
+    "population:\n  graph:\n    kind: profiles": "3: ...: population.graph.kind=profiles needs population.profiles ...",
     'simulation: {epoch: "9999-12-31T23:00:00Z"}': "1: simulation.epoch: expected all of the run between the years ...",
-    "oracle: {mode: realtime}": "1: oracle.mode: realtime needs run.tick_s and population.deliberation_minutes ...",
-    "oracle: {tape: record}": "1: oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
-    "oracle: {backend: ollama, tape: replay}": "1: oracle.tape: replay needs the tape's file in ...",
-    "{oracle: {backend: ollama, tape: record, mode: realtime}, run: {tick_s: 1}}": "1: oracle.mode: a tape ...",
-    "feed: {reshare_credit: newest}\nrun: {shards: 2}": "2: run.shards: with run.shards, feed.reshare_credit ...",
-    "simulation: {domain: economy}\n\nllm: {method: probabilities}": "3: llm.method: the policies of an economy ...",
+    "oracle: {mode: realtime}": "1: oracle.mode: oracle.mode=realtime needs run.tick_s: ...",
+    "oracle: {tape: record}": "1: oracle.tape: ...=record needs oracle.backend: expected ollama or openai, got choice",
+    "oracle: {backend: ollama, tape: replay}": "1: oracle.tape: ...=replay needs oracle.tape_path: ...",
+    "{oracle: {backend: ollama, tape: record, mode: realtime}, run: {tick_s: 1}}": "1: oracle.mode: ...needs ...",
+    "feed: {reshare_credit: newest}\nrun: {shards: 2}": "2: run.shards: run.shards=2 needs feed.reshare_credit: ...",
+    "simulation: {domain: economy}\n\nllm: {method: probabilities}": "3: llm.method: ...=economy needs llm.method: ...",
     "population: {sise: 3}\nfeed: {size: 0}\n": "1: population.sise: unknown key; ...\nc.yaml:2: feed.size: ...",
     "feed: {exposure: simple}\npopulation: {topics: [art]}\noracle: {tape: replay}\n": CONTRADICTIONS,
     ABSENT: "8: ...no such field: ...\nc.yaml:2: ...: none.json: no such ...\nc.yaml:3: ...: none.txt: no such ...",
@@ -221,9 +221,9 @@ population.profiles=ages.csv & population.attributes.age={type: int, column: Age
 ages.csv:1: missing ...; did you mean 'age'?...
 population.profiles=ages.csv & population.attributes.mood={type: int} => ages.csv:1: missing column: mood, for ...
 population.profiles=ages.csv & population.columns.activity=age => ages.csv:2: age: expected float 0 to 1, got '40'
-population.columns.activity=age => --set: population.columns.activity: a column needs a profile file in ...
-population.profiles=people.csv & population.graph.path=stranger.csv => c.yaml: population.unmatched: ...: eve; ...
-population.profiles=people.csv & population.graph.path=numbers.csv => c.yaml: population.join: no id of people.csv ...
+population.columns.activity=age => --set: population.columns.activity: ... needs population.profiles: ...
+population.profiles=people.csv & population.graph.path=stranger.csv => c.yaml:2: population.unmatched: ...: eve; ...
+population.profiles=people.csv & population.graph.path=numbers.csv => c.yaml:2: population.join: no id of people.csv ...
 population.posts.file=people.csv => people.csv:1: ...; {PEOPLE}
 population.margins=[people.csv] => people.csv:1: ...; {PEOPLE}
 population.activity.hours=macro.csv => \
@@ -239,13 +239,13 @@ feed.size => --set: expected key=value, got 'feed.size'
 feed.size=0 => --set: feed.size: expected int 1 to 1000, got 0
 feed.sise=4 => --set: feed.sise: unknown key; did you mean feed.size?
 feed.size = five => --set: feed.size: expected int 1 to 1000, got 'five'
-FEED.size=1 => --set: FEED.size: unknown key; the top has: ...
+FEED.size=1 => --set: FEED.size: unknown key; did you mean feed?
 =3 => --set: '': unknown key; the top has: ...
 feed..size=1 => --set: feed.''.size: unknown key; feed has: ...
 population.graph=x => --set: population.graph: expected one key of this section: kind, path, ...
 feed.size.x=1 => --set: feed.size.x: unknown key; feed.size is set as a whole: feed.size=...
 feed.size=*x => --set: feed.size: *x: YAML aliases are not supported
-population.topics=[a => --set: population.topics: not valid YAML: a bracket is not closed
+population.topics=[a => --set: population.topics: not valid YAML: ...: a bracket is not closed, ...
 metrics.enabled=true & metrics.tls_key=key.pem => \
 c.yaml: metrics.tls_cert: expected the certificate of this key, got null
 metrics.enabled=true & metrics.username=ada => --set: metrics.username: expected the password of 'ada' in ...

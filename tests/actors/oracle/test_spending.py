@@ -145,9 +145,9 @@ def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
 def test_a_cap_in_dollars_without_prices_is_refused() -> None:
     from prism.config import Config
 
-    with pytest.raises(ConfigError, match=r"oracle.max_usd.*a cap in US dollars needs the model's prices"):
+    with pytest.raises(ConfigError, match=r"oracle.max_usd=.* needs llm.prices.input"):
         Config(oracle=OracleConfig(max_usd=1.0))
-    with pytest.raises(ConfigError, match=r"expected both prices, input and output, or neither, got 1 and null"):
+    with pytest.raises(ConfigError, match=r"llm.prices.input=1.0 needs llm.prices.output"):
         Config(llm={"prices": {"input": 1.0}})  # type: ignore[arg-type]
 
 

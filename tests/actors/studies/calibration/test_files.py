@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from actors.factory.calibrated import calibration_label
 from actors.factory.config_file import read_config
 from actors.studies.calibration.calibration_plan import make_calibration_plan
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
 from prism.calibration import Budget, Observed, Point, Result, calibrated
-from prism.config import calibration_label
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 
 pytest.importorskip("sklearn")
