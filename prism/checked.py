@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 from numbers import Integral, Real
@@ -87,9 +87,14 @@ class Kind:
             held = math.nan
         if isinstance(value, set | frozenset) or (type(held) is float and not math.isfinite(held)):
             raise SettingError("value", mismatch(self.of, value), keys=(place,))
-        for check in self.checks:
-            for part, problem in check(held):
-                raise SettingError("value", problem, keys=(f"{place}{part}",))
+        try:
+            for problems in (check(held) for check in self.checks if held is not None):
+                for part, problem in problems if isinstance(problems, Iterator) else ():
+                    raise SettingError("value", problem, keys=(f"{place}{part}",))
+        except (UnicodeError, LookupError, ValueError) as error:
+            raise (
+                error if isinstance(error, SettingError) else SettingError("value", str(error), keys=(place,))
+            ) from None
         return held
 
 

@@ -87,11 +87,7 @@ class ActivityConfig(Section):
     sigma: Sigma = setting(0.9, "spread of log activity; 0: all alike")
     least: Share = setting(0.01, "least activity that is drawn, at most the mean. UNCALIBRATED")
     arrival: Share = setting(0.5, "first share of the round, in which people come online. UNCALIBRATED")
-    hours: Hours | str | None = setting(
-        None,
-        "activity by hour: 24 figures from midnight on, or a .csv with columns h00 to h23; none: alike",
-        _is_day,
-    )
+    hours: Hours | str | None = setting(None, "24 figures, or a .csv with columns h00 to h23; none: all alike", _is_day)
 
 
 class DwellConfig(Section):
@@ -221,24 +217,15 @@ class PostsConfig(Section):
 FollowLists = Literal["fit", "user_id", "username", "index", "row", "row_from_1"]
 
 
-def _is_encoding(name: str) -> Problems:
-    try:
-        "a".encode(name)
-    except (LookupError, ValueError):
-        yield "", f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {name!r}"
-
-
 class PopulationConfig(Section):
     """The people: their number, their personas and their thresholds."""
 
     size: int = setting(2000, "number of people; a graph file has its own", ge=1, le=PEOPLE_MAX)
     profiles: str | None = setting(None, "profile file: .json, .jsonl, .csv, .tsv or .parquet; none: people are drawn")
-    encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", _is_encoding)
+    encoding: str = setting("utf-8", "encoding of profiles, posts and margins, such as cp1252", "a".encode)
     follow_lists: FollowLists = setting("fit", "contents of follow lists; fit: the only reading that fits")
     join: Literal["id", "position", "draw"] = setting("id", "how profiles and ties are joined; draw: for each person")
-    unmatched: Literal["drop", "draw"] | None = setting(
-        None, "people in only one of two files: leave them out, or draw what they lack; none: refuse. docs/people.md"
-    )
+    unmatched: Literal["drop", "draw"] | None = setting(None, "people in only one of two files; none: refuse")
     topics: Texts = setting(
         ("politics", "business", "technology", "culture", "sport", "science", "food", "travel"),
         "topics of synthetic people's interests and posts",
@@ -289,12 +276,8 @@ class FeedConfig(Section):
 
     algorithm: Formula = setting("interest", f"{', '.join(ALGORITHMS)}, or an expression: docs/people.md", _is_ranking)
     size: int = setting(10, "most posts shown in one session", ge=1, le=1000)
-    out_of_network: Share = setting(
-        0.2, "share of posts by people not followed: of the feeds as built with fill share, else of their places"
-    )
-    fill: Literal["share", "strict", "borrow"] = setting(
-        "share", "too few posts by people followed: fewer of others, by share; as many (strict); or more (borrow)"
-    )
+    out_of_network: Share = setting(0.2, "share of posts by people not followed, of the feed or of its places: `fill`")
+    fill: Literal["share", "strict", "borrow"] = setting("share", "if few are by people followed: docs/people.md")
     memory: int = setting(50, "in-network candidates kept for each person, newest first", ge=1, le=10_000)
     pool: int = setting(20, "out-of-network candidates sampled for one feed", ge=1, le=1000)
     recent: int = setting(1000, "most originals that a feed's out-of-network candidates are drawn from", ge=1, le=10**6)
@@ -305,9 +288,7 @@ class FeedConfig(Section):
     across: Text | None = setting(None, "attribute whose groups `bridging` compares: text, truth or sign of a number")
     per_author: int = setting(0, "most posts by one author on each side (followed or not); 0: no limit", ge=0, le=1000)
     per_topic: int = setting(0, "most posts with the same topics on each side; 0: no limit", ge=0, le=1000)
-    exposure: Literal["once", "simple", "complex"] = setting(
-        "once", "cascades come once, or again by others, with a new chance (simple) or reinforcement (complex)"
-    )
+    exposure: Literal["once", "simple", "complex"] = setting("once", "simple: a new chance; complex: reinforcement")
     reshare_credit: Literal["seen", "root", "newest"] = setting("seen", "parent of a reshare: which copy of the post")
 
 
@@ -348,9 +329,7 @@ class SharingConfig(Section):
     """The judgements that several people share, and the checks of the error of sharing: docs/language-models.md."""
 
     by: Literal["none", "archetype"] = setting("none", "`archetype`: questions with equal fields share one judgement")
-    archetype: dict[str, str] = setting(
-        {}, "`{topic_match: 4 bins, likes: log2}`, for example; {}: fields of guards and the embedded choice"
-    )
+    archetype: dict[str, str] = setting({}, "such as `{topic_match: 4 bins}`; {}: fields of guards and of the choice")
     audit: Share = setting(0.02, "share of shared questions that are also asked by themselves")
     samples: int = setting(8, "answers for a judgement if the server has no probabilities", ge=1, le=1000)
 
@@ -400,18 +379,14 @@ class RequestConfig(Section):
     extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one", are_fields)
 
 
-def _are_models(models: dict[str, str]) -> Problems:
-    for value, model in models.items():
-        yield from ((f".{value}", problem) for _, problem in is_no_key(model))
-        if not model.strip():
-            yield f".{value}", f"expected the name of a model, got {found(model)}"
+Model = Annotated[str, Meta(min_length=1), is_no_key]
 
 
 class ModelsConfig(Section):
     """The models of different people, on the same servers. See docs/language-models.md."""
 
     attribute: Text | None = setting(None, "attribute, text, that chooses the model; none: llm.model for all")
-    models: dict[str, Text] = setting({}, "`{value: model}`; other values: llm.model", _are_models)
+    models: dict[str, Model] = setting({}, "`{value: model}`; other values: llm.model")
 
     def model_of(self, attributes: Mapping[str, Any]) -> str:
         """Return the name of the model for somebody with these attributes; empty for `llm.model`."""
@@ -423,7 +398,7 @@ class LLMConfig(Section):
 
     host: Text = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", is_host)
     ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
-    model: Text = setting("llama3.2", "name of the model, as the server lists it", is_no_key)
+    model: Model = setting("llama3.2", "name of the model, as the server lists it")
     temperature: float = setting(0.7, "spread of the answers; at 0 always the likeliest", ge=0, le=2)
     seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
     num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
@@ -486,9 +461,7 @@ class MacroConfig(Section):
     gap_lags: TwoLags = setting((1.16, -0.25), "weights of two gaps, latest first (Rudebusch & Svensson)", _fade)
     rate_effect: Slope = setting(0.1, "percent of gap for a point of real rate (Rudebusch & Svensson: 0.10)")
     phillips_slope: Slope = setting(0.14, "points of inflation for a percent of gap (Rudebusch & Svensson: 0.14)")
-    inflation_lags: FourLags = setting(
-        (0.7, -0.1, 0.28, 0.12), "weights of four quarters in expected inflation, latest first, sum 1", _add_up
-    )
+    inflation_lags: FourLags = setting((0.7, -0.1, 0.28, 0.12), "weights of quarters, latest first, sum 1", _add_up)
     anchoring: Share = setting(0.2, "weight of the anchor in expected inflation (US 1960-1983: 0.17 to 0.23)")
     anchor: float = setting(2.0, "anchor of expected inflation, percent a year", ge=-20, le=100)
     okun_lag: Kept = setting(0.47, "part of a change of unemployment left in the next quarter (US 1960-1983: 0.47)")
@@ -502,21 +475,6 @@ class MacroConfig(Section):
     rate_shock: Spread = setting(0.0, "standard deviation of policy shocks in the rate, points (US 1960-1983: 1.0)")
 
 
-def _is_quarter(text: str | None) -> Problems:
-    try:
-        _ = text and Quarter.parse(text)
-    except ValueError as error:
-        yield "", str(error)
-
-
-def _are_periods(texts: tuple[str, ...]) -> Problems:
-    for index, text in enumerate(texts):
-        try:
-            Period.parse(text)
-        except ValueError as error:
-            yield f"[{index}]", str(error)
-
-
 class InitialConfig(Section):
     """The state in which the economy starts: the indicators given here, or those of a quarter in a file."""
 
@@ -526,15 +484,18 @@ class InitialConfig(Section):
     unemployment: float = setting(5.9, "unemployment, percent", ge=0, le=100)
     total_economic_value: float = setting(1000.0, "real GDP, in any unit", gt=0)
     path: str | None = setting(None, "table by quarter with FRED's names, or realgdp, cpi, tbilrate, unemp")
-    quarter: str | None = setting(None, "quarter of the file to start from: 1985q1; none: the last", _is_quarter)
+    quarter: str | None = setting(None, "quarter of the file to start from: 1985q1; none: the last", Quarter.parse)
+
+
+Periods = tuple[Annotated[str, Meta(min_length=1), Period.parse], ...]
 
 
 class BacktestConfig(Section):
     """The comparison of the rule with history in `prism validate-world`."""
 
     lag_quarters: int = setting(1, "quarters by which the rule's figures are old", ge=0, le=8)
-    periods: tuple[Text, ...] = setting(
-        ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods scored: FIRST-LAST", _are_periods
+    periods: Periods = setting(
+        ("1960q1-1979q2", "1979q3-1986q4", "1987q1-1992q3", "1987q1-2009q3"), "periods with a score, as FIRST-LAST"
     )
 
 
@@ -569,9 +530,7 @@ class RunConfig(Section):
     """The execution of a run. These settings change no result, unless an agent crashes."""
 
     question: str = setting("", "question of the run, for `prism report`", max_length=2000)
-    activation: Literal["resident", "compiled", "auto"] = setting(
-        "resident", "a task for each agent, or machine code (`compiled`); auto: that from 10,000 agents on"
-    )
+    activation: Literal["resident", "compiled", "auto"] = setting("resident", "tasks, machine code, or by size (auto)")
     shards: int = setting(1, "Ray processes among which agents are divided, with the same journal", ge=1, le=1024)
     mailbox_capacity: int = setting(1024, "most messages waiting in one mailbox", ge=1, le=10**7)
     tick_s: float = setting(0.0, "least seconds between the beginnings of two ticks", ge=0, le=3600)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeGuard, TypeVar, cast, dataclass_transform, get_args
 
@@ -33,16 +33,15 @@ class _Declared(NamedTuple):
         return Annotated[(kind, *self.notes)]
 
 
-def setting(
-    default: T, meaning: str, check: Callable[[Any], Iterable[tuple[str, str]]] | None = None, **bounds: Any
-) -> T:
+def setting(default: T, meaning: str, check: Callable[[Any], object] | None = None, **bounds: Any) -> T:
     """Declare a setting by its default, its meaning and its bounds.
 
     The check, its error, the page of settings and the schema for editors all come from it:
     `size: int = setting(10, "most posts shown in one session", ge=1, le=1000)`.
 
     Args:
-        check: yields what is wrong with a value that type and bounds allow: the part, such as `[3]`, and the problem.
+        check: raises a ValueError or LookupError for a value that type and bounds allow, or yields what is wrong: the
+            part, such as `[3]`, and the problem. It is not asked about None.
         bounds: as `msgspec.Meta` has them: ge, gt, le, lt, min_length, max_length, tz.
     """
     return cast(T, _Declared(default, (Meta(description=meaning), *([check] if check else [])), bounds))

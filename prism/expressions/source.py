@@ -5,8 +5,8 @@ the same source can be the body of another function, such as a loop over people 
 
 Nothing that an author wrote becomes source. Fields and texts are names such as `field0`, whose values are in the
 namespace of the function. A number is the `repr` of a float, and signs and functions are looked up among those of the
-language. The namespace has none of Python's builtins except `abs` and `float`. A traceback shows the generated line,
-and the expression as the name of its file.
+language. The namespace has none of Python's builtins except `abs` and `float`. A traceback names the expression as a
+file.
 
 Every number is a 64-bit float in arithmetic, as in the other readings. What has no value (a division by zero, infinity
 less infinity) is NaN, and every comparison with NaN is false, `!=` too.
@@ -14,11 +14,9 @@ less infinity) is NaN, and every comparison with NaN is false, `!=` too.
 
 from __future__ import annotations
 
-import linecache
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from itertools import product
 from math import inf, nan
 from typing import Any, Final, Protocol, cast, get_args
 
@@ -66,7 +64,7 @@ def compiled(expression: tree.Expression, readers: Readers) -> Reader:
             raise ExpressionError(expression.text, column, f"{name} has no reader; {guess(name, readers)}")
     bound = _Bound(readers)
     value = source(expression, bound)
-    made = _function(value, bound, str(expression), keep_text=bool(expression.text))
+    made = _function(value, bound, str(expression))
     made.expression = expression
     made.readers = {name: readers[name] for name in expression.fields}
     return cast("Reader", made)
@@ -119,15 +117,13 @@ class _Bound(Naming):
         return name
 
 
-def _function(value: str, bound: _Bound, name: str, *, keep_text: bool = False) -> Any:
+def _function(value: str, bound: _Bound, name: str) -> Any:
     """Return a function of agent and context, by the source of its value."""
     reads = [f"    {variable} = {read}\n" for variable, read in bound.reads.items()]
     lines = ["def expression(agent, context):\n", *reads, f"    return {value}\n"]
     file = f"<expression: {name!a}>"
     namespace = {"__builtins__": {}, "__name__": __name__, **TOOLS, **bound.values}
     exec(compile("".join(lines), file, "exec", dont_inherit=True), namespace)  # noqa: S102  # no author's text is in it
-    if keep_text:  # a search makes many expressions without a text, and `linecache` keeps all that it is given
-        linecache.cache[file] = sum(map(len, lines)), None, lines, file
     return namespace["expression"]
 
 
@@ -167,9 +163,6 @@ _SIGNS: Final[dict[tree.Ordering, str]] = {sign: sign for sign in get_args(tree.
 def _condition(node: tree.Node, named: Naming) -> str:
     match node:
         case tree.And(parts):
-            merged = _merged(parts)
-            if merged is not None:
-                return _comparison(merged, named)
             return f"({' and '.join(_value(part, named) for part in parts)})"
         case tree.Or(parts):
             return f"({' or '.join(_value(part, named) for part in parts)})"
@@ -204,24 +197,6 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
         for is_call, left, sign, right in zip(calls, lefts, signs, rights, strict=True)
     ]
     return f"({' and '.join(pairs)})"
-
-
-def _merged(parts: Sequence[tree.Node]) -> tree.Comparison | None:
-    """Return two comparisons with a field in common as a chain around it, which reads it once; None for other parts.
-
-    `x >= a and x < b` is `a <= x < b`.
-    """
-    if len(parts) != 2 or not all(isinstance(part, tree.Comparison) and len(part.signs) == 1 for part in parts):
-        return None
-    # Each comparison as it is, or mirrored.
-    pairs = [
-        (part, tree.Comparison(part.operands[::-1], (tree.MIRRORED[part.signs[0]],)))
-        for part in cast("Sequence[tree.Comparison]", parts)
-    ]
-    for left, right in product(*pairs):
-        if isinstance(left.operands[1], tree.Read) and left.operands[1] == right.operands[0]:
-            return tree.Comparison((*left.operands, right.operands[1]), (*left.signs, *right.signs))
-    return None
 
 
 # Numbers

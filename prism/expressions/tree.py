@@ -88,9 +88,6 @@ Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
 
 ValueKind = Literal["bool", "number", "text"]
 
-MIRRORED: Final[dict[Ordering, Ordering]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-"""The sign of the same comparison with its sides exchanged."""
-
 
 class Number(msgspec.Struct, frozen=True):
     value: float

@@ -20,7 +20,7 @@ from prism.errors import StatechartError
 from prism.quoting import shown
 from prism.statechart.rows import Rows, rows_of
 from prism.statechart.states import S
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition, is_work_left
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
 
 
 class GuardErrors(msgspec.Struct):
@@ -43,19 +43,13 @@ def mark_of(agent: Any) -> Any:
 
 
 def ask_guard(row: Transition[Any], agent: Any, context: Any, mark: Any) -> bool | str:
-    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard.
-
-    Raises:
-        StatechartError: the guard returned work for later.
-    """
+    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard."""
     # The mark is put back, because a guard may ask what its own agent could do.
     before, mark.running = mark.running, row
     try:
         result: object = row.guard(agent, context)  # type: ignore[misc]  # only rows with a guard are asked
         if result is True or result is False:
             return result
-        if is_work_left(result):
-            raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
         return NEEDS_ORACLE if isinstance(result, str) and result == NEEDS_ORACLE else bool(result)
     finally:
         mark.running = before
@@ -72,14 +66,10 @@ def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark:
             raise StatechartError(f"{mark.running.name}: its guard or action must not run {row.name} on its own agent")
         mark.running = row
         try:
-            result: object = row.action(agent, context)
+            row.action(agent, context)
         finally:
             mark.running = None
-        # A coroutine would never run, and a state that the action writes itself would have no record.
-        if result is not None and is_work_left(result):
-            raise StatechartError(
-                f"{row.name}: the action returned work for later, which nobody does; got {shown(result)}"
-            )
+        # A state that the action writes itself would have no record.
         if agent.state != row.source:
             raise StatechartError(
                 f"{row.name}: the action moved the agent to {agent.state!r}; only the row may move it"
@@ -93,12 +83,7 @@ def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark:
 
 
 def told(error: Exception) -> str:
-    """Return an error in one line, even if it cannot make its own text."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001  # an error of a guard is counted, whatever else is wrong with it
-        text = "it has no message"
-    return f"{type(error).__name__}: {text}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 T = TypeVar("T")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import partial
-from inspect import getattr_static, isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import Any, Final, Generic
 
 import msgspec
@@ -178,23 +177,9 @@ def _is_worded(text: object) -> bool:
 
 
 def is_deferred(function: Callable[..., object]) -> bool:
-    """Return whether a call of the function gives a coroutine or a generator: also by its class, and within a partial.
+    """Return whether a call of the function gives a coroutine or a generator.
 
     A guard or an action of this kind would seem to work: the object that it returns is true, and its code never runs.
-    A plain function that returns a coroutine cannot be recognised here; `is_work_left` recognises its result.
     """
-    while isinstance(function, partial):
-        function = function.func
-    # Calling an object runs the `__call__` of its class. For a class that is the one of its metaclass, which is plain.
-    forms = function, None if isinstance(function, type) else getattr_static(type(function), "__call__", None)
+    forms = function, getattr(function, "__call__", None)  # noqa: B004  # that of an object of a class of one's own
     return any(test(form) for form in forms for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction))
-
-
-def is_work_left(result: object) -> bool:
-    """Return whether the result of a call is work that is still to be done. It is closed, so nothing waits for it."""
-    if not isinstance(result, Awaitable | Generator | AsyncGenerator):
-        return False
-    close = getattr(result, "close", None)
-    if close is not None:
-        close()
-    return True

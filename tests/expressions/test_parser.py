@@ -1,63 +1,38 @@
 """The language: what is an expression, and what is refused."""
 
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.errors import PrismError
 from prism.expressions import Expression, ExpressionError, Field, compiled, parse
 from tests.catalogue import catalogue
 from tests.expressions.random_expressions import FIELDS, expressions
 
 HOSTILE = [
     ("", 1, "expected a field"),
-    ("   ", 4, "found the end"),
     ("agent.__class__", 1, "unknown field agent.__class__"),
     ("agent.energy.__init__.__globals__ == 1", 1, "unknown field"),
     ("__import__('os')", 1, "no function __import__"),
     ("__import__('os').system('id')", 17, "found '.'"),
     ("import os", 1, "unknown field import"),
-    ("exec('1')", 1, "no function exec"),
     ("eval('1') == 1", 1, "no function eval"),
-    ("open('/etc/passwd')", 1, "no function open"),
     ("agent.energy()", 1, "no function agent.energy"),
-    ("(agent.energy)(1)", 15, "expected an operator or the end, found '('"),
     ("lambda: true", 7, "found ':'"),
     ("[x for x in post.topics]", 1, "a list stands only behind `in`"),
-    ("{agent.energy}", 1, "found '{'"),
-    ("agent.state in {'idle'}", 16, "found '{'"),
     ("f'{agent.energy}' == 'a'", 1, "unknown field f"),
-    ("(x := 3) > 1", 4, "found ':'"),
     ("agent.energy = 1", 14, "write == to compare"),
     ("agent.energy > 1; true", 17, "found ';'"),
-    ("`id`", 1, "found '`'"),
-    ("$agent", 1, "found '$'"),
     ("agent.state == 'idle", 16, "quotes are not closed"),
-    ("agent.state == \"idle'", 16, "quotes are not closed"),
     ("agent.state == 'id\\x6ce'", 19, "no backslash"),
     ("agent.city == 'a\x00b'", 17, "visible characters"),
-    ("agent.city == 'a\u202eb'", 17, "visible characters"),
-    ("agent.city == 'a\u200bb'", 17, "visible characters"),
     ("agent.energy >\x00 1", 15, "found '\\x00'"),
-    ("agent.energy\u00a0> 1", 13, "found '\\xa0'"),
     ("аgent.energy > 1", 1, "found '\\u0430'"),  # noqa: RUF001  # a Cyrillic letter
-    ("agent.energy > \u0661", 16, "found '\\u0661'"),
-    ("agent.energy \uff1e 1", 14, "found '\\uff1e'"),
-    ("agent.energy > 1\u2028", 17, "found '\\u2028'"),
     ("agent.energy > 1e999", 16, "up to 1.79e308"),
-    ("agent.energy > " + "9" * 400, 16, "up to 1.79e308"),
     ("agent.energy > 0x10", 17, "after the number 0, found 'x'"),
-    ("agent.energy > 1_000", 17, "after the number 1, found '_'"),
-    ("agent.energy > 1j", 17, "after the number 1, found 'j'"),
     ("agent.energy > 1.2.3", 19, "after the number 1.2"),
     ("agent.energy > .5", 16, "a number begins with a digit"),
     ("agent.energy > nan", 16, "unknown field nan"),
     ("agent.energy ** 9 > 1", 15, "found '*'"),
-    ("agent.energy // 9 > 1", 15, "found '/'"),
-    ("agent.energy % 2 > 1", 14, "found '%'"),
-    ("agent.age << 2 > 1", 12, "found '<'"),
     ("agent.is_known && true", 16, "write and"),
     ("!agent.is_known", 1, "write not"),
     ("agent.energy if true else 2", 14, "found 'if'"),
@@ -65,26 +40,18 @@ HOSTILE = [
     ("agent.energy < 'a'", 16, "expected a number as on the left of <, found a text"),
     ("1 == true", 6, "expected a number as on the left of ==, found a condition"),
     ("agent.energy == agent.age == 'a'", 30, "expected a number as on the left of ==, found a text"),
-    ("agent.energy < 1 == true", 21, "expected a number"),
-    ("agent.is_known + 1 > 1", 1, "expected a number, found a condition"),
     ("agent.is_known and agent.energy", 20, "expected a condition, found a number"),
     ("not agent.energy", 5, "expected a condition, found a number"),
-    ("not 'idle'", 5, "expected a condition, found a text"),
     ("-agent.state == 1", 2, "expected a number, found a text"),
     ("agent.state < 'idle'", 13, "expected == or !=, for a text has no order"),
-    ("agent.is_known > true", 16, "expected == or !=, for a condition has no order"),
     ("post.topics == post.tags", 13, "texts cannot be compared"),
     ("agent.state == 'sleeping'", 16, "agent.state is never 'sleeping'; expected one of idle, resting, composing"),
     ("agent.state == 'ilde'", 16, "did you mean idle?"),
     ("agent.state in ['idle', 'asleep']", 25, "agent.state is never 'asleep'"),
-    ("'music' in post.topics", 1, "post.topics is never 'music'"),
     ("agent.state in post.topics", 1, "none that they share"),
     ("agent.state in []", 17, "expected a text in quotes, found ']'"),
-    ("agent.age in [1, 2]", 1, "expected a text, found a number"),
-    ("agent.state in [1]", 17, "expected a text in quotes"),
     ("agent.state in ['idle',]", 24, "expected a text in quotes"),
     ("agent.state in 'idle'", 16, "expected texts, found a text"),
-    ("agent.state in agent.state", 16, "expected texts, found a text"),
     ("agent.state not 'idle'", 13, "`not in` is one"),
     ("agent.state in ['idle'] == true", 25, "expected parentheses"),
     ("agent.is_known == not true", 19, "expected parentheses around `not`"),
@@ -92,29 +59,18 @@ HOSTILE = [
     ("agent.energy > 1)", 17, "found ')'"),
     ("min(agent.energy) > 1", 1, "min takes two or more numbers, found 1"),
     ("abs(1, 2) > 1", 1, "abs takes one number, found 2"),
-    ("log10() > 1", 7, "expected a field, number, text or (, found ')'"),
-    ("1 < sqrt(1, 2)", 5, "sqrt takes one number, found 2"),
     ("if(agent.energy > 0, 1) > 1", 1, "if takes a condition and two numbers, found 2"),
     ("if(1, 2, 3) > 1", 4, "expected a condition, found a number"),
-    ("if(true, 2, true) > 1", 13, "expected a number, found a condition"),
     ("if true > 1", 4, "expected ( after if, found 'true'"),
-    ("min() > 1", 5, "found ')'"),
     ("min > 1", 5, "expected ( after min"),
     ("max(agent.energy, 'a') > 1", 19, "expected a number, found a text"),
     ("agent.enrgy > 1", 1, "did you mean agent.energy?"),
     ("energy > 1", 1, "unknown field energy; did you mean agent.energy?"),
     ("agent.needed > 1", 1, "unknown field agent.needed; expected one of "),  # its first part is that of all others
     ("agent.energy", 1, "expected a condition, found a number"),
-    ("and true", 1, "found 'and'"),
-    ("in ['idle']", 1, "found 'in'"),
-    ("true and", 9, "found the end"),
     ("(" * 1000 + "1" + ")" * 1000, 2001, "at most 2000 characters"),
     ("(" * 900 + "1" + ")" * 900, 51, "at most 50 levels"),
-    ("not " * 400 + "true", 201, "at most 50 levels"),
-    ("-" * 1900 + "1 > 1", 51, "at most 50 levels"),
     ("1" + "+1" * 60 + " > 1", 101, "at most 50 levels"),
-    ("min(1, " * 200 + "1" + ")" * 200, 348, "at most 50 levels"),
-    ("a" * 3000, 2001, "at most 2000 characters, found 3000"),
     (" or ".join(["1<2"] * 285), 1991, "with a space at each operator"),
 ]
 
@@ -129,14 +85,6 @@ def test_what_is_no_expression_is_refused_by_its_column(text: str, column: int, 
     assert (error.text, error.column) == (text, column)
     assert str(error).isprintable()
     assert len(str(error)) < 400
-
-
-def test_the_error_is_one_of_prism_and_passes_between_processes() -> None:
-    with pytest.raises(ValueError, match="column 1") as refused:
-        parse("x", {})
-    assert isinstance(refused.value, PrismError)
-    copy = pickle.loads(pickle.dumps(refused.value))
-    assert (str(copy), copy.column, copy.problem) == (str(refused.value), 1, "unknown field x; expected one of none")
 
 
 @given(st.text(alphabet=st.sampled_from("agent.ry <>=!+-*/()[]'\",01e \\\x00_andotri:;"), max_size=40) | st.text())
@@ -178,25 +126,6 @@ def test_an_expression_as_text_is_parsed_to_an_equal_tree(expression: Expression
 def test_an_expression_is_written_in_one_way(text: str, written: str) -> None:
     assert str(parse(text, FIELDS)) == written
     assert str(parse(written, FIELDS)) == written
-
-
-def test_an_expression_names_what_it_reads_once_and_in_order() -> None:
-    found = parse("agent.age > 1 and agent.energy > 0 and agent.age < 5 and agent.city in post.tags", FIELDS)
-    assert found.fields == ("agent.age", "agent.energy", "agent.city", "post.tags")
-    assert (found.kind, found.text[:13]) == ("bool", "agent.age > 1")
-
-
-def test_expressions_with_the_same_tree_are_equal_however_they_are_written() -> None:
-    first, second = parse("agent.age>1", FIELDS), parse("( agent.age > 1.0 )", FIELDS)
-    assert first == second
-    assert first.text != second.text
-    assert first != parse("agent.age > 2", FIELDS)
-    assert first != "agent.age > 1"
-
-
-def test_an_expression_passes_between_processes() -> None:
-    found = parse("agent.age > 1 or 'art' in post.topics", FIELDS)
-    assert pickle.loads(pickle.dumps(found)) == found
 
 
 @catalogue(

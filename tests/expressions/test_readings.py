@@ -3,24 +3,16 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from prism.expressions import (
     Expression,
     ExpressionError,
     Field,
     compiled,
-    expression_of,
     parse,
 )
 from prism.expressions.source import Reader
 from tests.catalogue import catalogue
-from tests.expressions.random_expressions import (
-    Values,
-    environments,
-    expressions,
-    read_in,
-)
 
 X, Y, Z = (Field(name=name, kind="float", low=-2, high=2) for name in "xyz")
 N = Field(name="n", kind="int", low=0, high=9)
@@ -50,28 +42,15 @@ def value_of(expression: Expression, **values: float) -> tuple[Any, list[str]]:
     return result, calls
 
 
-@given(expressions, environments)
-def test_a_condition_is_a_bool_and_a_number_is_a_float(expression: Expression, values: Values) -> None:
-    assert type(read_in(expression, values)) is (bool if expression.kind == "bool" else float)
-
-
 @catalogue("text", ["x / y < 9", "x / y >= 0", "x / y != 1", "x / y == x / y", "min(x / y, 1) <= 1"])
 def test_a_comparison_with_a_division_by_zero_is_false(text: str) -> None:
     assert value_of(condition(text), x=1.0, y=0.0, z=0.0, n=0)[0] is False
-
-
-def test_not_turns_the_comparison_with_nan_round() -> None:
-    assert value_of(condition("not x / y < 9"), x=1.0, y=0.0)[0] is True
 
 
 def test_infinity_less_infinity_is_nan_and_compares_false() -> None:
     huge = "1e308 * 10 * max(x, 1)"
     assert value_of(condition(f"{huge} > 1e308"), x=1.0)[0] is True
     assert value_of(condition(f"{huge} - {huge} == 0 or {huge} - {huge} != 0"), x=1.0)[0] is False
-
-
-def test_a_comparison_of_numbers_without_fields_is_one_of_numbers() -> None:
-    assert value_of(condition("abs(0) <= 0 and -min(1, 2) != 1")) == (True, [])
 
 
 def test_ints_are_floats_in_arithmetic() -> None:
@@ -85,7 +64,6 @@ def test_ints_are_floats_in_arithmetic() -> None:
     [
         ("x < y", {"x": 1.0, "y": 2.0}, ["x", "y"]),
         ("x < 1", {"x": 0.0}, ["x"]),
-        ("y > x and x >= z", {"x": 1.0, "y": 2.0, "z": 0.0}, ["y", "x", "z"]),
         ("x < y < z", {"x": 0.0, "y": 1.0, "z": 2.0}, ["x", "y", "z"]),
         ("x < y < z", {"x": 1.0, "y": 0.0, "z": 2.0}, ["x", "y"]),
         ("x > 1 and y > 1", {"x": 0.0, "y": 9.0}, ["x"]),
@@ -96,19 +74,6 @@ def test_a_compiled_expression_reads_each_field_once_and_no_further_than_it_need
     text: str, values: dict[str, float], reads: list[str]
 ) -> None:
     assert value_of(condition(text), **values)[1] == reads
-
-
-def test_a_guard_has_its_expression_and_a_reader_stays_as_it_was() -> None:
-    field = Field(name="agent.on", kind="bool")
-
-    def is_on(agent: Any, _: Any) -> Any:
-        return agent
-
-    expression = parse("agent.on", {"agent.on": field})
-    guard = compiled(expression, {"agent.on": is_on})
-    assert expression_of(guard) is expression
-    assert expression_of(is_on) is None
-    assert (guard(True, None), guard(False, None)) == (True, False)
 
 
 def test_an_error_of_a_reader_passes_through() -> None:
@@ -122,8 +87,3 @@ def test_an_error_of_a_reader_passes_through() -> None:
 def test_a_field_without_a_reader_is_named() -> None:
     with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; did you mean x\?"):
         compiled(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
-
-
-def test_many_conditions_are_no_deep_tree() -> None:
-    expression = condition(" or ".join(["x > 1"] * 150))
-    assert [value_of(expression, x=x)[0] for x in (0.0, 2.0)] == [False, True]

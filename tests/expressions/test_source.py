@@ -4,7 +4,6 @@ import ast
 import math
 import operator
 import re
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from math import inf, isnan, nan
@@ -292,14 +291,3 @@ def test_a_compiled_expression_has_none_of_the_builtins() -> None:
     guard = compiled(parse("x > 1", {"x": Field(name="x", kind="float")}), {"x": lambda agent, _: agent})
     assert guard.__globals__["__builtins__"] == {}
     assert readers_of(guard).keys() == {"x"}
-
-
-# Tracebacks
-
-
-def test_a_traceback_shows_the_line_and_the_expression() -> None:
-    guard = compiled(parse("x  >\n1", {"x": Field(name="x", kind="float")}), {"x": lambda agent, _: agent.x})
-    with pytest.raises(AttributeError) as raised:
-        guard(None, None)
-    shown = "".join(traceback.format_exception(raised.value))
-    assert "File \"<expression: 'x > 1'>\", line 2, in expression\n    return (field0(agent, context) > 1.0)\n" in shown

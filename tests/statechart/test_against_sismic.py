@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sismic.exceptions import CodeEvaluationError, NonDeterminismError
+from sismic.exceptions import NonDeterminismError
 from sismic.interpreter import Interpreter
 from sismic.model import BasicState, CompoundState
 from sismic.model import Statechart as SismicChart
@@ -38,15 +38,6 @@ class Walker(StatefulAgent[Any]):
         super().__init__(0, behaviour.chart.initial)
         self.mood = 0
         self.log: list[str] = []
-
-
-class Refusing(list[str]):
-    """A log that cannot be written when the state c is entered."""
-
-    def append(self, word: str) -> None:
-        if word == "in_c":
-            raise LookupError(word)
-        super().append(word)
 
 
 class Peer:
@@ -257,32 +248,3 @@ def test_a_row_without_a_guard_is_an_else_where_sismic_has_a_conflict() -> None:
     assert behaviour.chart.fire(walker, "go") == "c"
     with pytest.raises(NonDeterminismError):
         peer.step("go", 9)
-
-
-def test_an_agent_begins_in_its_initial_state_where_sismic_enters_it() -> None:
-    assert Walker(flat(DEFINED)).log == []
-    assert Peer(DEFINED).begin() == ["in_a", "in_b"]
-
-
-def test_a_guard_that_raises_does_not_hold_where_sismic_stops() -> None:
-    behaviour, peer = flat(DEFINED), Peer(DEFINED)
-    peer.begin()
-    walker = Walker(behaviour)
-    del walker.mood, peer.agent.mood
-    assert behaviour.chart.fire(walker, "go") == "b"
-    peer.interpreter.queue("go")
-    with pytest.raises(CodeEvaluationError):
-        peer.interpreter.execute()
-
-
-def test_an_action_that_raises_leaves_the_agent_in_its_state_where_sismic_has_left_it() -> None:
-    behaviour, peer = flat(DEFINED), Peer(DEFINED, log=Refusing())
-    peer.begin()
-    walker = Walker(behaviour)
-    walker.mood, walker.log = 9, Refusing()
-    with pytest.raises(LookupError, match="in_c"):
-        behaviour.chart.fire(walker, "go")
-    assert walker.state == "b"
-    with pytest.raises(CodeEvaluationError, match="in_c"):
-        peer.step("go", 9)
-    assert peer.state == "root"

@@ -107,12 +107,6 @@ def test_a_state_has_its_colour_and_its_mark_in_every_drawing() -> None:
     assert f'fill="{style.color}"' in svg(SOCIAL)
 
 
-def test_svg_is_a_picture_of_every_innermost_state() -> None:
-    texts = texts_of(svg(SOCIAL))
-    assert set(LEAVES) <= set(texts)
-    assert "each state of online: round_ends to idle" in texts
-
-
 def boxes_of(chart: Outline) -> dict[str, tuple[float, float]]:
     """Return the middle of each state's name in a picture."""
     rows = [row for values in statechart(chart).to_dict()["datasets"].values() for row in json.loads(values)]

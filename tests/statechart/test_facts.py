@@ -2,17 +2,12 @@
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.people.persona import Persona
 from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
-from prism.statechart import STATE_DESCRIPTIONS, AgentState, StatechartOracle, build_oracle_prompt
+from prism.statechart import STATE_DESCRIPTIONS, AgentState, build_oracle_prompt
 from tests.catalogue import catalogue
 from tests.statechart.test_injection import CORPUS, option_lines
 
@@ -87,37 +82,10 @@ def test_a_number_is_told_without_digits_that_say_nothing(value: float, text: st
     assert f"\nYour own: {text}\n" in prompt({"own": value})
 
 
-@given(st.floats(-1e15, 1e15))
-def test_a_number_that_is_told_is_near_the_value(value: float) -> None:
-    told = prompt({"own": value}).partition("Your own: ")[2].partition("\n")[0]
-    assert abs(float(told) - value) <= (0.0051 if abs(value) >= 0.1 else 0.051 * abs(value)) + 1e-15 * abs(value)
-
-
 @catalogue("text", CORPUS)
 def test_no_text_adds_a_line_or_an_option(text: str) -> None:
     assert len(prompt({"own": text}).splitlines()) == len(prompt({"own": "x"}).splitlines())
     assert option_lines(prompt({"own": text})) == option_lines(prompt())
-
-
-class Recorder:
-    """A model that keeps the prompt."""
-
-    def __init__(self) -> None:
-        self.prompts: list[str] = []
-
-    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        self.prompts.append(prompt)
-        return '{"next_state": "scrolling"}'
-
-
-async def test_an_agent_made_by_hand_tells_all_its_attributes() -> None:
-    ada = Persona(name="Ada", interests=("tea",), personality="calm", attributes={"age": 40, "zeal": 0.5})
-    client = Recorder()
-    agent = SocialAgent(persona=ada, state=AgentState.EVALUATING)
-    await StatechartOracle(client).ask(agent, AgentState.EVALUATING, "decides", OPTIONS)
-    (asked,) = client.prompts
-    assert "Your age: 40\nYour zeal: 0.5\n" in asked
-    assert 'You are "Ada", a social media user.' in asked, "a profile is data, in quotes"
 
 
 def people(attributes: dict[str, Any]) -> SocialDomain:

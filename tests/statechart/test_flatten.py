@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from prism.agents import SocialAgent, StatefulAgent
+from prism.agents import StatefulAgent
 from prism.errors import ConfigError, StatechartError
 from prism.expressions import Field
-from prism.statechart import Behaviour, Choice, Vocabulary, flatten, read_chart
+from prism.statechart import Behaviour, Vocabulary, flatten, read_chart
 from tests.catalogue import catalogue
 
 LOG: list[str] = []
@@ -98,68 +98,12 @@ def test_inner_rows_come_before_outer_ones() -> None:
     assert walked(behaviour, "d", "shared", mood=3)[0] == "b"
 
 
-def test_an_outer_row_is_no_rival_of_an_enabled_inner_one() -> None:
-    behaviour = built(
-        """
-        initial: in
-        states:
-          out:
-            initial: in
-            transitions:
-              - {trigger: go, target: far, when: agent.mood > 1}
-            states:
-              in: {transitions: [{trigger: go, target: near, when: agent.mood > 3}]}
-              near: {}
-          far: {}
-        """.replace("in:", "inn:").replace("initial: in\n", "initial: inn\n")
-    )
-    walker = Walker(0, behaviour.states("inn"))
-    row = behaviour.chart.select(walker, "go", 9)
-    assert not isinstance(row, Choice)
-    assert row is not None
-    assert row.target == "near"
-    assert [each.target for each in behaviour.chart.candidates(walker, "go", 2)] == ["far"]
-
-
 def test_an_inner_else_hides_the_outer_rows() -> None:
     behaviour = built(
         "initial: b\nstates: {a: {initial: b, transitions: [{trigger: t, target: c, when: agent.mood > 1}], "
         "states: {b: {transitions: [{trigger: t, target: b}]}}}, c: {}}"
     )
     assert behaviour.chart.valid_targets(behaviour.states("b"), "t") == ["b"]
-
-
-def test_an_action_that_raises_leaves_the_agent_where_it_was() -> None:
-    def fails(_agent: Any, _context: Any) -> None:
-        raise RuntimeError("no")
-
-    behaviour = built(
-        "initial: a\nstates: {a: {transitions: [{trigger: t, target: b}]}, b: {on_entry: 'my.module:fails'}}",
-        **{"my.module:fails": fails},
-    )
-    walker = Walker(0, behaviour.states("a"))
-    with pytest.raises(RuntimeError, match="no"):
-        behaviour.chart.fire(walker, "t")
-    assert walker.state == "a"
-
-
-def test_a_function_can_be_a_guard() -> None:
-    behaviour = built(
-        "initial: a\nstates: {a: {transitions: [{trigger: t, target: b, when: 'm:odd'}]}, b: {}}",
-        **{"m:odd": lambda _, context: context % 2},
-    )
-    assert walked(behaviour, "a", "t", mood=3)[0] == "b"
-    assert walked(behaviour, "a", "t", mood=4)[0] is None
-
-
-def test_rows_with_one_text_share_one_guard() -> None:
-    behaviour = built(
-        "initial: a\nstates: {a: {transitions: [{trigger: t, target: a, when: agent.mood > 1, oracle: true}, "
-        "{trigger: t, target: b, when: agent.mood > 1, oracle: true}]}, b: {}}"
-    )
-    first, second = behaviour.chart.transitions
-    assert first.guard is second.guard
-    assert str(first.when) == "agent.mood > 1"
 
 
 def test_effects_are_those_of_rows_and_of_delays_that_are_over() -> None:
@@ -227,7 +171,3 @@ def test_two_rows_cannot_have_two_effects_between_the_same_states(second: str, t
             "{trigger: t, target: b, when: agent.mood > 3, effect: sing},\n"
             f"{{trigger: t, target: b{second}}}]}}}}".replace("[\n{", "[{")
         )
-
-
-def test_people_have_the_states_of_their_chart() -> None:
-    assert SocialAgent.states is type(SocialAgent().state)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from prism.agents import SocialAgent
 from prism.clock import SimulatedClock
 from prism.statechart import AgentState, Choice, Statechart, StatechartOracle, Transition
-from prism.statechart.queries import state_distribution
 from tests.catalogue import catalogue
 from tests.social.people import person, relevant, view
 from tests.statechart.scripted import ScriptedClient
@@ -69,12 +68,6 @@ def test_the_guard_decides_whether_a_person_engages(share: float, target: AgentS
     assert CHART.fire(person(), "decides", relevant(share)) is target
 
 
-def test_one_chart_moves_people_by_their_own_thresholds() -> None:
-    eager, choosy = person(engagement_threshold=0.2), person(engagement_threshold=0.8)
-    fired = [CHART.fire(ada, "decides", relevant(0.5)) for ada in (eager, choosy)]
-    assert fired == [AgentState.COMPOSING, AgentState.SCROLLING]
-
-
 @catalogue(("ticks", "target"), [(4, None), (5, AgentState.RESTING), (6, AgentState.RESTING)])
 def test_a_scroller_rests_once_the_timeout_threshold_is_reached(ticks: int, target: AgentState | None) -> None:
     ada = person(AgentState.SCROLLING, tick=10, ticks_in_state=ticks, timeout_threshold=5)
@@ -129,10 +122,3 @@ async def test_the_contracts_own_loop_over_the_valid_targets_works() -> None:
     assert targets == [AgentState.COMPOSING, AgentState.SCROLLING]
     ada.state = await oracle.decide(ada, ada.state, "decides", targets, post)
     assert ada.state is AgentState.SCROLLING
-
-
-def test_a_chart_is_shared_and_no_person_moves_another() -> None:
-    crowd = [person(AgentState.IDLE, agent_id=number) for number in range(5)]
-    CHART.fire(crowd[2], "feed_ready")
-    distribution = state_distribution(crowd)
-    assert (distribution[AgentState.IDLE], distribution[AgentState.SCROLLING]) == (4, 1)

@@ -221,35 +221,11 @@ def test_a_delay_whose_trigger_does_nothing() -> None:
     assert found_in(row("go", RED, GREEN), BACK, delays={RED: "go", GREEN: "back"}) == []
 
 
-def test_findings_are_in_the_order_of_states_triggers_and_kinds() -> None:
-    rows = (
-        row("go", RED, GREEN, "energy < 0.5"),
-        row("go", RED, RED, "energy < 0.4"),
-        BACK,
-        row("go", GREEN, RED, "steps > 3"),
-    )
-    found = lint(chart_of(*rows, states=(AMBER, GREEN, RED)))
-    assert [(each.state, each.kind.value) for each in found] == [
-        ("red", "shadowed"),
-        ("red", "gap"),
-        ("red", "overlap"),
-        ("green", "gap"),
-        ("amber", "unreachable"),
-    ]
-
-
 def test_the_shipped_chart_has_no_faults_but_rows_that_wait() -> None:
     delays = {state: delay.trigger for state, delay in SOCIAL_BEHAVIOUR.delays.items()}
     found = lint(SOCIAL_CHART, assume=SOCIAL_BEHAVIOUR.assumed, delays=delays)
     assert {each.kind for each in found} == {FindingKind.GAP}
     assert {each.trigger for each in found} == {"timeout", "compose_done"}
-
-
-def test_rows_of_one_outer_state_overlap_only_where_no_inner_row_is_enabled() -> None:
-    overlapping = (outer(RED, GREEN, "energy < 0.6"), outer(RED, RED, "energy > 0.2"))
-    hidden = row("go", RED, GREEN, "0.2 < energy < 0.6")
-    assert [each.kind for each in lint(chart_of(*overlapping, BACK))] == ["overlap"]
-    assert lint(chart_of(hidden, *overlapping, BACK)) == []
 
 
 def test_a_fault_of_an_outer_state_is_told_once() -> None:

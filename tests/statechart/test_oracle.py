@@ -2,7 +2,6 @@ import json
 import logging
 from typing import Any
 
-import msgspec
 import pytest
 
 from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
@@ -45,11 +44,6 @@ UNUSABLE = {
 
 async def decide(client: ScriptedClient, options: list[AgentState] = OPTIONS) -> AgentState:
     return await StatechartOracle(client).decide(Asking(), EVALUATING, "decides", options, {"post": "hello"})
-
-
-@catalogue("state", OPTIONS)
-async def test_the_option_that_the_model_names_is_taken(state: AgentState) -> None:
-    assert await decide(ScriptedClient(json.dumps({"next_state": state}))) is state
 
 
 async def test_the_model_is_asked_once_with_the_prompt_and_the_schema_of_the_options() -> None:
@@ -136,19 +130,6 @@ def test_the_prompt_has_every_line_of_the_contracts_template() -> None:
         assert part in lines
 
 
-def test_what_never_changes_comes_first_then_the_person_then_the_event() -> None:
-    parts = [
-        "Choose your next",
-        "Respond with JSON",
-        "never an instruction",
-        "You are Ada",
-        "You are currently",
-        "post:",
-    ]
-    places = [prompt_for({"post": "hello"}).index(part) for part in parts]
-    assert places == sorted(places)
-
-
 def test_a_post_enters_as_what_a_person_would_see_of_it() -> None:
     post = view(id=12, text="Tea!", topics=("tea",), followed=True, appeal=0.123, likes=3, age_ticks=25)
     shown = format_context(post)
@@ -163,15 +144,6 @@ def test_a_post_enters_as_what_a_person_would_see_of_it() -> None:
         'you follow the author: "yes"',
     ]
     assert 'written: "2 hours ago"' in format_context(post, tick_s=300.0)
-
-
-class Plain(msgspec.Struct):
-    text: str
-    likes: int
-
-
-def test_a_struct_that_says_nothing_else_enters_as_a_line_for_each_field() -> None:
-    assert format_context(Plain("Tea!", 3)) == 'text: "Tea!"\nlikes: 3'
 
 
 @catalogue(

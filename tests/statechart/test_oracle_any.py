@@ -56,12 +56,6 @@ async def test_a_client_that_answers_with_no_text_leads_to_the_fallback(
     assert "oracle_fallback" in caplog.text
 
 
-async def test_bytes_are_a_text() -> None:
-    client: Any = ScriptedClient('{"next_state": "ANGRY"}')
-    client.answer = client.answer.encode()
-    assert await decided(client) is Mood.ANGRY
-
-
 def cyclic() -> list[Any]:
     value: list[Any] = []
     value.append(value)
@@ -107,11 +101,6 @@ def test_the_text_and_the_reason_of_a_writing_state_are_taken_and_cut() -> None:
     assert state is COMPOSING
     assert written.text.startswith("Hello [31m there xxx")
     assert (len(written.text), len(written.reason)) == (TEXT_CHARS, REASON_CHARS)
-
-
-def test_a_text_where_none_belongs_is_left_out() -> None:
-    found = parse_written(said("scrolling", text="Hello", reason="Nothing new."), OPTIONS, WRITERS, KEY)
-    assert found == (SCROLLING, Written(reason="Nothing new."))
 
 
 @catalogue("fields", [{}, {"text": None}, {"text": 7, "reason": ["no"]}, {"text": " \n "}])

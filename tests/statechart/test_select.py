@@ -102,11 +102,6 @@ def test_an_option_of_a_row_without_a_target_runs_that_rows_own_action() -> None
     assert (agent.state, ran) == (COMPOSING, ["the oracle row's"])
 
 
-def test_an_enabled_row_before_one_without_a_target_stays_first() -> None:
-    rows = decides(COMPOSING, YES), decides(SCROLLING, NO), decides(None, YES)
-    assert choice(chart_of(*rows)).targets == (COMPOSING, SCROLLING)
-
-
 def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> None:
     messages = iter(["first", "second", "third"])
 
@@ -121,14 +116,6 @@ def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> N
         (rows[0], 3, "LookupError: first"),
         (rows[1], 3, "LookupError: other row"),
     ]
-
-
-def test_an_interrupt_is_not_an_error_of_a_guard() -> None:
-    def interrupted(_agent: Any, _context: Any) -> object:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        chart_of(decides(COMPOSING, interrupted)).select(Person(), "decides")
 
 
 def test_guards_that_are_expressions_select_what_functions_select_and_one_that_raises_is_counted_and_false() -> None:

@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -21,14 +21,6 @@ from tests.statechart.charts import (
 )
 
 YES, NO = says(True), says(False)
-
-
-def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
-    row = Transition("feed_ready", IDLE, SCROLLING)
-    chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
-    assert chart.states == frozenset({IDLE, SCROLLING})
-    assert chart.transitions == (row,)
-    assert chart.initial is IDLE
 
 
 def test_states_that_are_plain_strings_are_refused() -> None:
@@ -70,13 +62,6 @@ def test_a_row_after_an_else_is_refused(guard: Any) -> None:
     )
 
 
-def test_an_else_of_another_trigger_or_state_is_no_obstacle() -> None:
-    chart = chart_of(
-        decides(SCROLLING), Transition("ignores", EVALUATING, SCROLLING), Transition("decides", IDLE, IDLE)
-    )
-    assert len(chart.transitions) == 3
-
-
 def test_a_row_for_the_oracle_needs_something_to_choose_from() -> None:
     with pytest.raises(StatechartError) as caught:
         chart_of(decides(None, YES))
@@ -115,14 +100,6 @@ def test_fire_returns_none_and_changes_nothing_when_no_row_is_enabled(trigger: s
     assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
 
 
-def test_fire_happens_in_the_tick_the_agent_lives_in_unless_told_otherwise() -> None:
-    chart = chart_of(decides(SCROLLING))
-    now, later = Person(tick=9), Person(tick=9)
-    chart.fire(now, "decides")
-    chart.fire(later, "decides", tick=12)
-    assert (now.entered, later.entered) == (9, 12)
-
-
 def test_fire_never_asks_and_leaves_the_oracles_rows_alone() -> None:
     agent = Person()
     assert chart_of(decides(None, YES), decides(SCROLLING, YES)).fire(agent, "decides") is None
@@ -147,12 +124,6 @@ def test_an_action_runs_before_the_state_is_written() -> None:
     assert chart_of(row).commit(agent, row, 5, "post")
     assert seen == [(EVALUATING, "post")]
     assert agent.state is COMPOSING
-
-
-class Fixed(NamedTuple):
-    """An object whose state cannot be set."""
-
-    state: AgentState
 
 
 class Visitor:
@@ -187,17 +158,3 @@ def test_a_plain_objects_rows_are_selected_and_committed_as_an_agents_are() -> N
     assert isinstance(choice, Choice)
     assert chart.commit(visitor, choice.options[1], tick=None)
     assert vars(visitor) == {"state": RESTING}
-
-
-def test_an_object_that_cannot_be_moved_says_so() -> None:
-    chart = chart_of(Transition("feed_ready", IDLE, SCROLLING))
-
-    class Broken(Person):
-        def enter(self, *_: Any, **__: Any) -> None:
-            raise AttributeError("my own mistake")
-
-    with pytest.raises(AttributeError, match="my own mistake"):
-        chart.fire(Broken(IDLE), "feed_ready")
-    fixed: Any = Fixed(IDLE)
-    with pytest.raises(AttributeError, match="can't set attribute"):
-        chart.fire(fixed, "feed_ready")

@@ -1,14 +1,10 @@
 """The rows of a chart: states, transitions, queries, and the questions that rows are meant for."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from inspect import CORO_CLOSED, getcoroutinestate
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prism.economy.chart import ECONOMY_CHART
 from prism.errors import StatechartError
@@ -16,18 +12,13 @@ from prism.social.chart import SOCIAL_CHART
 from prism.statechart import (
     STATE_DESCRIPTIONS,
     AgentState,
-    Choice,
     Statechart,
     StateTransition,
     Transition,
-    agents_in_state,
     most_passive,
     question_kinds,
-    state_distribution,
 )
-from prism.statechart.transitions import is_deferred, is_work_left
 from tests.catalogue import catalogue
-from tests.statechart.charts import Person
 
 IDLE, SCROLLING, EVALUATING, COMPOSING = (
     AgentState.IDLE,
@@ -65,19 +56,6 @@ def test_a_row_needs_a_trigger_a_source_and_a_target_or_the_oracle(fields: tuple
     assert str(caught.value) == problem
 
 
-def test_a_row_goes_by_its_label_or_else_by_what_it_does() -> None:
-    assert Transition("t", IDLE, SCROLLING, label="wake").name == "wake"
-    assert Transition("t", IDLE, SCROLLING).name == "idle --t--> scrolling"
-    assert Transition("t", IDLE, None).name == "idle --t--> as the oracle decides"
-
-
-def test_a_choice_finds_the_option_that_leads_to_a_state() -> None:
-    options = (Transition("t", IDLE, COMPOSING), Transition("t", IDLE, SCROLLING))
-    choice = Choice("t", IDLE, options)
-    assert choice.option("scrolling") is options[1]
-    assert choice.option("resting") is None
-
-
 @catalogue(
     ("timestamp", "shown"),
     [
@@ -103,23 +81,6 @@ def test_a_record_is_exported_in_the_format_of_the_contract(context: dict[str, A
     }
 
 
-async def waits() -> None:
-    """Wait for nothing."""
-
-
-def counts() -> Iterator[int]:
-    yield 1
-
-
-def test_a_function_that_starts_work_is_told_from_one_that_does_it_and_what_is_left_is_closed() -> None:
-    assert [is_deferred(each) for each in (waits, counts, len, dict)] == [True, True, False, False]
-    coroutine, generator = waits(), counts()
-    assert is_work_left(coroutine)
-    assert is_work_left(generator)
-    assert getcoroutinestate(coroutine) == CORO_CLOSED
-    assert list(generator) == []
-
-
 def test_the_eight_states_of_the_contract_are_described_to_the_oracle_as_it_says() -> None:
     assert {state.name: (state.value, text) for state, text in STATE_DESCRIPTIONS.items()} == {
         "IDLE": ("idle", "Stop browsing, wait for next round"),
@@ -134,21 +95,6 @@ def test_the_eight_states_of_the_contract_are_described_to_the_oracle_as_it_says
     assert list(AgentState) == [*STATE_DESCRIPTIONS]
     assert most_passive(AgentState) is AgentState.SCROLLING
     assert most_passive([AgentState.COMPOSING, AgentState.ENGAGING_LIKE]) is AgentState.ENGAGING_LIKE
-
-
-STATES = st.lists(st.sampled_from(AgentState))
-
-
-def people(*states: AgentState) -> list[Person]:
-    return [Person(state) for state in states]
-
-
-@given(STATES)
-def test_a_distribution_agrees_with_the_counts_and_loses_nobody(states: list[AgentState]) -> None:
-    crowd = people(*states)
-    distribution = state_distribution(crowd)
-    assert sum(distribution.values()) == len(states)
-    assert all(distribution[state] == agents_in_state(state, crowd) for state in AgentState)
 
 
 def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_question() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
-from actors.factory.domains import build_domain, code_of
+from actors.factory.domains import build_domain
 from prism.config import Config, load_config
 from prism.errors import ConfigError
 
@@ -71,11 +71,6 @@ def test_a_chart_beside_the_configuration_is_found_and_hashed(tmp_path: Path, mo
     assert list(built.inputs) == [str(tmp_path / "chart.yaml")]
     assert len(built.inputs[str(tmp_path / "chart.yaml")]) == 64
     assert [state.value for state in type(built.domain.chart.initial)] == ["away", "reading"]
-
-
-def test_the_files_of_its_functions_are_the_code_of_the_run(tmp_path: Path, module: str) -> None:
-    config = configured(tmp_path, CHART.replace("MODULE", module))
-    assert build_domain(config).code == code_of(config) == (tmp_path / f"{module}.py",)
 
 
 @pytest.mark.parametrize(

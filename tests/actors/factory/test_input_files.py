@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from actors.factory.domains import build_domain
 from actors.factory.graph_files import EXPECTED, parse_graph
 from actors.factory.input_files import inputs_shared, load_population, read_input
-from actors.results.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.checks import find_misfit
-from prism.config.load import load_config
 from prism.errors import ConfigError, InputError, SettingError
 from prism.social.ties import edges
 from prism.social.ties.graph import FollowGraph, generate
@@ -48,22 +46,6 @@ def failure(path: str, *, bytes_max: int = 1000) -> str:
     with pytest.raises(InputError) as caught:
         graph_in(path, bytes_max=bytes_max, directed=True)
     return str(caught.value)
-
-
-def test_a_file_is_read_under_the_name_it_was_asked_by(here: Path) -> None:
-    Path("t.txt").write_bytes(b"1 2")
-    source = read_input("./t.txt")
-    assert (source.name, source.data) == ("./t.txt", b"1 2")
-    assert source.sha256 == hashlib.sha256(b"1 2").hexdigest()
-
-
-def test_a_table_in_parquet_that_has_no_room_is_not_said_to_be_missing(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    duckdb.sql("COPY (SELECT 1 AS source, 2 AS target) TO 'ties.parquet'")
-    monkeypatch.setattr("tempfile.tempdir", str(here / "gone"))
-    with pytest.raises(FileNotFoundError, match="gone"):
-        read_input("ties.parquet")
 
 
 def test_tables_in_parquet_are_read_as_tables_are(here: Path) -> None:
@@ -142,20 +124,6 @@ def test_the_content_tells_the_format_and_whether_ties_have_a_direction(here: Pa
         assert (graph.follows(0, 2), graph.follows(2, 0)) == (True, not directed)
 
 
-@pytest.mark.parametrize(("kind", "names"), [("string", ("red", "blue")), ("double", ("0", "1"))])
-def test_a_data_key_named_id_is_used_only_where_it_tells_the_nodes_apart(
-    here: Path, kind: str, names: tuple[str, str]
-) -> None:
-    values = ("red", "blue") if kind == "string" else ("1", "1")
-    nodes = "".join(f'<node id="n{n}"><data key="k">{value}</data></node>' for n, value in enumerate(values))
-    Path("t.graphml").write_text(
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-        f'<key id="k" for="node" attr.name="id" attr.type="{kind}"/>'
-        f'<graph edgedefault="directed">{nodes}<edge source="n0" target="n1"/></graph></graphml>'
-    )
-    assert tuple(graph_in("t.graphml", directed=True).names) == names
-
-
 @catalogue(
     ("text", "message"),
     [
@@ -197,21 +165,6 @@ def test_ties_of_people_who_are_looked_at_are_drawn_when_they_are_asked_for_and_
 
 
 RING = "".join(f"{each} {(each + 1) % 60}\n{each} {(each + 7) % 60}\n" for each in range(60))
-TEXT = """
-simulation: {rounds: 2, ticks_per_round: 24}
-population: {graph: {path: GRAPH}, activity: {mean: 0.9, sigma: 0.1}}
-interventions:
-  - {tick: 10, unfollow: [[0, 1], [1, 2], [2, 3]]}
-"""
-
-
-def test_runs_that_share_a_graph_end_as_runs_that_read_it(tmp_path: Path) -> None:
-    graph = tmp_path / "graph.txt"
-    graph.write_text(RING)
-    config = load_config(TEXT.replace("GRAPH", str(graph)))
-    alone = run(config).summary.digest
-    with inputs_shared():
-        assert [run(config).summary.digest for _ in range(3)] == [alone] * 3
 
 
 def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

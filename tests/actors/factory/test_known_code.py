@@ -5,7 +5,7 @@ import os
 import py_compile
 import sys
 from collections.abc import Iterator
-from importlib.util import cache_from_source, find_spec
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -88,15 +88,6 @@ def test_an_edit_of_any_of_its_files_and_another_function_are_asked_for_anew(tmp
     find_domain_code(named("town_d:build", place))
     with pytest.raises(UntrustedCodeError):
         find_domain_code(named("town_d:delete_everything", place))
-
-
-def test_what_lies_beside_known_code_is_not_imported(tmp_path: Path) -> None:
-    source = "def build(): ..."
-    with path_restored():
-        allow([locate_code(named("town_e:build", written(tmp_path / "mine", town_e=source)))])
-    theirs = written(tmp_path / "theirs", town_e=source, town_e_extra="raise SystemExit")
-    find_domain_code(named("town_e:build", theirs))
-    assert find_spec("town_e_extra") is None
 
 
 def test_a_compiled_part_of_a_package_is_not_imported(tmp_path: Path) -> None:

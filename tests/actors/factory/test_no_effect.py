@@ -58,15 +58,6 @@ def test_an_attribute_that_nothing_reads_is_named() -> None:
     assert [told(config) for config in read_by] == [[], []]
 
 
-def test_an_attribute_that_a_condition_or_a_delay_reads_is_not_named(tmp_path: Path) -> None:
-    population: dict[str, Any] = {"size": 50, "attributes": {"zeal": ZEAL}}
-    chart = tmp_path / "read.yaml"
-    text = LURKING.read_text().replace("{ticks: 20,", "{ticks: 5,")
-    for before, after in (("agent.engagement_threshold", "agent.zeal"), ("{ticks: 5,", "{ticks: agent.zeal,")):
-        chart.write_text(text.replace(before, after))
-        assert told(made(population=population, statechart={"file": str(chart)})) == []
-
-
 def test_a_state_to_which_no_row_leads_is_named_before_a_run(tmp_path: Path) -> None:
     config = lurking(tmp_path, "5")
     chart = Path(str(config.statechart.file))

@@ -53,26 +53,9 @@ def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(
     assert f"{FOLDER}/" not in Path("study/prism.yaml").read_text()
 
 
-def test_an_example_has_every_chart_that_its_comment_names(elsewhere: Path) -> None:
-    files = examples()["opinions"].files(Path("study"))
-    charts = {
-        path.relative_to("study").as_posix(): content for path, content in files.items() if path.parts[1] == "rules"
-    }
-    assert len(charts) == 5
-    for name, content in charts.items():
-        assert content == (ROOT / FOLDER / name).read_bytes()
-        assert name in files[Path("study/prism.yaml")].decode()
-
-
 def test_shipped_data_is_found_by_its_name_from_anywhere(elsewhere: Path) -> None:
     source = read_input(US)
     assert (source.name, source.data) == (US, (ROOT / US).read_bytes())
-
-
-def test_a_file_of_this_directory_comes_before_a_shipped_one(elsewhere: Path) -> None:
-    Path(US).parent.mkdir(parents=True)
-    Path(US).write_text("mine")
-    assert read_input(US).data == b"mine"
 
 
 def test_an_input_file_is_looked_up_beside_its_configuration_where_it_is_not_here(elsewhere: Path) -> None:
