@@ -10,13 +10,12 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import ActorError, JournalError
-from actors.core.frames import ORIGIN, digest_of
-from actors.store.journal import JOURNAL, read_header, scan_journal
+from actors.store.journal import JOURNAL
 from actors.store.lock import LOCK, holder_of
 from actors.store.manifest import MANIFEST, SUMMARY, Manifest
 from actors.store.phase_file import PHASE, PhaseNote, read_phase
 from actors.store.rounds import ROUNDS
-from actors.store.run import Recorded, positions_in
+from actors.store.run import Recorded
 from prism.errors import ConfigError
 from prism.no_effect import remarks
 
@@ -87,29 +86,28 @@ def run_paths(root: Path) -> list[Path]:
 
 
 def list_run(path: Path) -> ListedRun:
-    """Return one run with its status. It reads the journal from the latest checkpoint on, and changes nothing.
-
-    Of the segments before that it reads the heads.
-    """
+    """Return one run with its status. It reads the heads of segments and the ticks after them, and changes nothing."""
     working = holder_of(path)
     phase = None if working is None else _phase(path)
     try:
         run = Recorded(path)
-        length = run.config.simulation.length
-        header, first = read_header(run.disk)
-        at = next(positions_in(run.disk), None)
-        offset, tick, link = (first, 0, ORIGIN) if at is None else (at.journal_bytes, at.tick, at.link)
-        scan = scan_journal(run.disk, offset, tick=tick, link=link)
+        length, agents, has_gap = run.config.simulation.length, run.header.agents, False
+        try:
+            for _ in run.blocks({}):  # no column is read
+                pass
+        except JournalError:
+            has_gap = True
     except (ActorError, ConfigError, OSError):
         return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
-    summary = run.summary_fields if run.summary_fields.get("ticks") == scan.ticks else {}  # else that of an earlier end
-    stopped_by = _stopped_by(run.manifest, summary, scan.ticks)
+    ticks = run.length
+    summary = run.summary_fields if run.summary_fields.get("ticks") == ticks else {}  # else that of an earlier end
+    stopped_by = _stopped_by(run.manifest, summary, ticks)
     if working is not None:
         status = RunStatus.RUNNING
-    elif _has_gap(run):
+    elif has_gap:
         status = RunStatus.DAMAGED
     elif summary:
-        status = RunStatus.DONE if scan.ticks >= length else RunStatus.STOPPED
+        status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
     else:
         status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
     fork = run.manifest.forks[-1] if run.manifest.forks else None
@@ -118,10 +116,10 @@ def list_run(path: Path) -> ListedRun:
         path=path,
         status=status,
         domain=run.domain_name,
-        ticks=scan.ticks,
+        ticks=ticks,
         length=length,
-        agents=header.agents,
-        digest=digest_of(scan.link),
+        agents=agents,
+        digest=run.digest,
         is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
         holder=working,
         phase=phase,
@@ -155,16 +153,6 @@ def _phase(path: Path) -> PhaseNote | None:
     with suppress(OSError):
         return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
     return None
-
-
-def _has_gap(run: Recorded) -> bool:
-    """Return whether the journal ends before its latest checkpoint. No column is read, so it takes milliseconds."""
-    try:
-        for _ in run.blocks({}):
-            pass
-    except JournalError:
-        return True
-    return False
 
 
 def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:

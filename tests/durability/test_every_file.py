@@ -195,17 +195,3 @@ def test_each_digit_of_the_rows_and_of_the_summary_counts(
                 ended = checked(prism("verify", "run"), {1})
                 assert f"run/{name}: BAD: " in ended.out
             shutil.copy(run.path / name, Path("run", name))
-
-
-@pytest.mark.parametrize("tail", [b"\n", b"3,36,1"])
-def test_a_resume_of_an_ended_run_cuts_off_what_follows_its_rows(
-    tail: bytes, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism
-) -> None:
-    run = undisturbed["social"]
-    shutil.copytree(run.path, "run")
-    rows = Path("run", ROUNDS)
-    rows.write_bytes(rows.read_bytes() + tail)
-    checked(prism("verify", "run"), {1})
-    assert checked(prism("resume", "run", "--quiet"), {0}).out.strip() == run.digest
-    checked(prism("verify", "run"), {0})
-    assert not run.has_damage(Path("run"), ROUNDS)

@@ -32,27 +32,19 @@ def elsewhere(tmp_path: Path) -> subprocess.Popen[bytes]:
     return holder
 
 
-def end(holder: subprocess.Popen[bytes]) -> None:
-    holder.communicate(b"\n")
-
-
-def test_a_second_process_is_refused_and_told_who_holds_it(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
+def test_a_second_process_is_refused_and_told_who_holds_it_until_that_is_killed(
+    tmp_path: Path, elsewhere: subprocess.Popen[bytes]
+) -> None:
     assert str(holder_of(tmp_path)).startswith(f"process {elsewhere.pid} on ")
     with pytest.raises(RunLockedError, match=f"is in use by process {elsewhere.pid} on "), locked(tmp_path):
         pytest.fail("two at once")
-    end(elsewhere)
+    elsewhere.kill()
+    elsewhere.communicate()
+    assert (tmp_path / LOCK).read_text().startswith(f"process {elsewhere.pid} on "), "which means nothing"
     assert holder_of(tmp_path) is None
     with locked(tmp_path):
         assert (tmp_path / LOCK).read_text().startswith(f"process {os.getpid()} on ")
-
-
-def test_a_process_that_was_killed_holds_nothing(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
-    elsewhere.kill()
-    end(elsewhere)
-    assert (tmp_path / LOCK).read_text() == "" or f"process {elsewhere.pid}" in (tmp_path / LOCK).read_text()
-    assert holder_of(tmp_path) is None
-    with locked(tmp_path):
-        pass
+    assert (tmp_path / LOCK).read_text() == ""
 
 
 def test_no_locks_and_no_directory_are_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,24 +71,9 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
     [
         ([update(0)], [update(0, "red")], "agent 0: to_state is 'green' in the journal and 'red' in the new run"),
         (
-            [update(0), update(6)],
-            [update(0), update(6, source="fallback", reason="deadline")],
-            "agent 6: source is 'rule' in the journal and 'fallback' in the new run",
-        ),
-        (
             [update(1)],
             [update(3)],
             "the journal has Update of agent 1 to 'clock', the new run Update of agent 3 to",
-        ),
-        (
-            [update(1), update(2)],
-            [update(1)],
-            "the journal has Update of agent 2 to 'clock', the new run nothing",
-        ),
-        (
-            [update(1, effect=0.0)],
-            [update(1, effect=-0.0)],
-            "agent 1: effect is 0.0 in the journal and -0.0 in the new run",
         ),
         (
             [update(1, effect=[math.nan, 1])],
