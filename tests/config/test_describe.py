@@ -97,13 +97,6 @@ def test_settings_that_were_changed_since_are_named() -> None:
     assert str(calibration_label(more)).endswith("but population.ambiguity, feed.size were changed")
 
 
-def test_what_changes_no_result_may_change() -> None:
-    config = calibrated(feed={"size": 7})
-    run = replace(config.run, question="another one")
-    other = replace(config, simulation=replace(config.simulation, seed=9), run=run)
-    assert calibration_label(other) == calibration_label(config)
-
-
 def test_a_file_counts_by_its_name_wherever_it_is() -> None:
     config = calibrated(population={"graph": {"path": "data/graph.csv"}})
     graph = replace(config.population.graph, path="/elsewhere/graph.csv")
@@ -132,9 +125,3 @@ def test_minutes_are_whole_ticks_rounded_up(minutes: float, tick_seconds: float,
         population=PopulationConfig(deliberation_minutes=minutes),
     )
     assert config.deliberation_ticks == ticks
-
-
-def test_an_economy_does_not_deliberate() -> None:
-    people = PopulationConfig(deliberation_minutes=30.0)
-    config = Config(simulation=SimulationConfig(domain="economy", tick_seconds=60.0), population=people)
-    assert config.deliberation_ticks == 0

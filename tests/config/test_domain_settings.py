@@ -66,11 +66,3 @@ def test_what_cannot_be_settings_of_a_domain_is_refused() -> None:
 def test_a_record_of_the_domain_s_own_is_taken_as_plain_values() -> None:
     config = Config(simulation={"domain": "study:build"}, domain=Lights(lights=9))  # type: ignore[arg-type]
     assert config.domain == {"lights": 9, "names": ("a",), "timing": {"red": 3}}
-
-
-def test_a_setting_of_the_domain_s_own_that_no_file_could_hold_is_refused() -> None:
-    class Places(Section):
-        where: object = None
-
-    with pytest.raises(TypeError, match=r"^expected a value that YAML has, got complex$"):
-        Config(simulation={"domain": "study:build"}, domain=Places(where=3j))  # type: ignore[arg-type]

@@ -36,34 +36,16 @@ HELLO = {"author": 1, "text": "hello"}
 
 HOSTILE: list[tuple[Any, str]] = [
     (3, ": expected list of {round, tick, publish, set, ...}, got 3"),
-    ([[]], "[0]: expected {round, tick, publish, set, ...}, got []"),
     ([{}], f"[0]: {WHEN}, got none"),
     ([{"round": 2, "tick": 30, "silence": [1]}], f"[0].tick: {WHEN}, got both"),
     ([{"tick": 3}], f"[0]: {ONE}, got none"),
-    ([{"tick": 3, "silence": [1]}, {"tick": 4}], f"[1]: {ONE}, got none"),
     ([{"tick": 3, "silence": [1], "follow": [[1, 2]]}], f"[0].silence: {ONE}, got follow, silence"),
-    ([{"tick": 3, "silense": [1]}], "[0].silense: unknown key; did you mean silence?"),
-    ([{"tick": 3, 7: 1}], f"[0].7: unknown key; expected one of {KEYS}"),
     ([{"a\nb": 3}], f"[0].a\\nb: unknown key; expected one of {KEYS}"),
-    ([{"round": 0, "silence": [1]}], "[0].round: expected int 1 to 1000000000 or none, got 0"),
     # Posts
-    ([{"tick": 3, "publish": "hello"}], "[0].publish: expected {author, text, post, topics, ...}"),
     ([{"tick": 3, "publish": {"text": "hello"}}], f"[0].publish.author: is missing; expected {AGENT}"),
     ([{"tick": 3, "publish": {"author": 1}}], "[0].publish.text: expected either text or post, got none"),
     ([{"tick": 3, "publish": {"author": 1, "text": " \t"}}], "[0].publish.text: expected a text that is not blank"),
-    ([{"tick": 3, "publish": {**HELLO, "author": ""}}], f"[0].publish.author: expected {AGENT}, got ''"),
-    (
-        [{"tick": 3, "publish": {**HELLO, "topics": ["food", ""]}}],
-        "[0].publish.topics[1]: expected non-empty text, got ''",
-    ),
-    (
-        [{"tick": 3, "publish": {**HELLO, "quality": float("nan")}}],
-        "[0].publish.quality: expected float 0 to 1",
-    ),
-    ([{"tick": 3, "publish": {**HELLO, "topic": "food"}}], "[0].publish.topic: unknown key; did you mean topics?"),
     # Settings
-    ([{"tick": 3, "set": ["a"]}], "[0].set: expected mapping of text to any value or none, got ['a']"),
-    ([{"tick": 3, "set": {}}], "[0].set: expected at least one entry, got {}"),
     (
         [{"tick": 3, "set": {"population.size": 3}}],
         f"[0].set.population.size: cannot change while a run goes on: expected one of {SOCIAL}",
@@ -71,13 +53,10 @@ HOSTILE: list[tuple[Any, str]] = [
     ([{"tick": 3, "set": {"feed.size": 0}}], "[0].set.feed.size: expected int 1 to 1000, got 0"),
     ([{"tick": 3, "set": {"feed.algorithm": "newest"}}], "[0].set.feed.algorithm: expected one of: chronological"),
     # Ties, silence and shocks
-    ([{"tick": 3, "follow": [3, 17]}], f"[0].follow[0]: expected list of {AGENT}, got 3"),
     (
         [{"tick": 3, "follow": [[1, 2], [3, 4, 5]]}],
         "[0].follow[1]: expected two different people, [follower, followee], got [3, 4, 5]",
     ),
-    ([{"tick": 3, "unfollow": [[3, 3]]}], "[0].unfollow[0]: expected two different people"),
-    ([{"tick": 3, "follow": [[1, -2]]}], f"[0].follow[0][1]: expected {AGENT}, got -2"),
     (
         [{"tick": 3, "follow": [[1, 2], [3, 2000]]}],
         "[0].follow[1][1]: expected the number of one of 2,000 people, 0 to 1999, got 2000",
@@ -97,12 +76,7 @@ HOSTILE: list[tuple[Any, str]] = [
         "[0].shock: the social domain has no shock: expected one of publish, set, follow, unfollow, silence",
     ),
     ([{"tick": 3, "shock": {"inflatoin": 1.0}}], "[0].shock.inflatoin: expected one of the indicators: interest_rate"),
-    ([{"tick": 3, "shock": {"inflation": "2"}}], "[0].shock.inflation: expected float -1000 to 1000, got '2'"),
     # Times
-    (
-        [{"tick": 1200, "silence": [1]}],
-        "[0].tick: expected an intervention before the end of the run, at tick 1,200, got tick 1,200",
-    ),
     (
         [{"round": 51, "silence": [1]}],
         "[0].round: expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at",
@@ -144,14 +118,6 @@ def test_a_list_is_read_with_what_each_entry_says() -> None:
     assert pickle.loads(pickle.dumps(config)) == msgspec.structs.replace(config) == config
 
 
-def test_a_mistake_in_a_nested_key_has_the_line_of_that_key() -> None:
-    assert refusal(STUDY.replace("chronological", "newest")).startswith(
-        "c.yaml:6: interventions[1].set.feed.algorithm:"
-    )
-    assert refusal(STUDY.replace("posts_per_session: 1", "posts_per_session: 8")).startswith("c.yaml:7: ")
-    assert refusal(STUDY.replace("quality: 0.9", "quality: 9")).startswith("c.yaml:3: interventions[0].publish.quality")
-
-
 def test_an_economy_has_its_own_kinds_and_settings() -> None:
     economy = {"simulation": {"domain": "economy"}}
     shock = {"tick": 3, "shock": {"inflation": 2, "gdp_growth": -1.0}}
@@ -189,17 +155,9 @@ def test_a_file_of_further_interventions_is_a_list_or_has_one() -> None:
     ("text", "message"),
     [
         ("", "more.yaml:1: expected a list, or a mapping with the key interventions alone, got null"),
-        ("3", "more.yaml:1: expected a list, or a mapping with the key interventions alone, got 3"),
-        (
-            "feed: {size: 3}",
-            "more.yaml:1: expected a list, or a mapping with the key interventions alone, got the keys",
-        ),
         ("- {tick: 29, silence: [1]}", "more.yaml:1: interventions[0].tick: expected tick 30 or later"),
-        ("- {round: 2, silence: [1]}", "more.yaml:1: interventions[0].round: expected tick 30 or later"),
         ("- tick: 30\n  silence: [-1]", "more.yaml:2: interventions[0].silence[0]: expected int"),
-        ("- {tick: 999, silence: [1]}", "more.yaml:1: interventions[0].tick: expected an intervention before the end"),
         ("- {tick: 30, shock: {inflation: 1}}", "more.yaml:1: interventions[0].shock: the social domain has no shock"),
-        ("- [", "more.yaml:1: not valid YAML"),
     ],
 )
 def test_a_file_that_is_no_list_of_later_interventions_is_refused(text: str, message: str) -> None:

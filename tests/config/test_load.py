@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prism.config import Config, Setting, load_config, settings
-from prism.errors import TOLD_MAX, ConfigError, SettingError
+from prism.errors import ConfigError, SettingError
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
@@ -31,13 +31,6 @@ def test_the_environment_overrides_the_file_and_set_overrides_both() -> None:
     assert (config.simulation.seed, config.simulation.rounds, config.simulation.ticks_per_round) == (1, 2, 7)
     assert config.population.topics == ("x", "y", "z")  # a list is replaced as a whole
     assert config.feed.size == 3  # and a bad value that is replaced is not judged
-
-
-@catalogue("written", ["1000", "1e3", "1.0e+3", "+1_000"])
-def test_a_number_may_be_written_in_any_usual_way(written: str) -> None:
-    seconds = load_config(f"simulation: {{tick_seconds: {written}}}").simulation.tick_seconds
-    assert seconds == 1000.0
-    assert isinstance(seconds, float)
 
 
 @catalogue("name", ["PRISM_HOME", "PRISM_", "PRISM", "PATH", "PRISMA__SIZE", "prism_feed__size"])
@@ -158,12 +151,6 @@ def test_all_contradictions_are_told_at_once_each_with_the_setting_that_was_set_
         "c.yaml:7: oracle.tape: oracle.tape=replay needs oracle.tape_path: expected a value, got null",
         "--set: population.interests_per_person: expected interests_per_person <= the number of topics, got 40 and 1",
     ]
-
-
-def test_of_very_many_mistakes_a_screenful_is_told() -> None:
-    told = refusal("".join(f"nothing{number}: 1\n" for number in range(130))).split("\n")
-    assert len(told) == TOLD_MAX + 1
-    assert told[-1] == "and 110 more"
 
 
 def test_the_fields_of_an_error_are_those_of_the_first_mistake_and_it_survives_pickling() -> None:

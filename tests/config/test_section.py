@@ -84,21 +84,6 @@ def test_a_configuration_goes_through_json_and_pickle_unchanged_and_is_checked_a
         msgspec.json.decode(b'{"oracle": {"tape": "record"}}', type=Config)
 
 
-def test_a_section_of_somebody_else_is_a_whole_by_itself() -> None:
-    class Other(Section):
-        speed: int = 1
-
-    with pytest.raises(SettingError, match=r"^Other: speed: expected int, got 'x'$"):
-        Other(speed="x")  # type: ignore[arg-type]
-
-
-def test_overrides_may_be_a_mapping_of_python_values() -> None:
-    config = load_config("simulation: {seed: 7}", overrides={"population.size": np.int64(19), "feed.attention": 1})
-    assert (config.simulation.seed, config.population.size, config.feed.attention) == (7, 19, 1.0)
-    with pytest.raises(ConfigError, match=r"^overrides: population\.size: expected int 1 to 10000000, got 0$"):
-        load_config(overrides={"population.size": 0})
-
-
 def test_the_name_of_a_file_is_no_text_and_says_who_reads_files() -> None:
     with pytest.raises(ConfigError, match=r"got a file's name; actors\.read_config\('a/b\.yml'\) reads it$"):
         load_config("a/b.yml")

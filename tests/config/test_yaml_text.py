@@ -54,12 +54,6 @@ def test_a_deep_text_is_refused_with_its_line_whatever_it_is_nested_by(unit: str
     assert refusal(None, {"PRISM_FEED__SIZE": unit * 400}) == f"PRISM_FEED__SIZE: feed.size: {TOO_DEEP}"
 
 
-def test_brackets_that_nest_nothing_are_no_nesting() -> None:
-    deep = "[" * 200
-    text = f"a: {'x' + deep}\nb: \"{deep}\"\nc: '{deep}'\nd: |\n  {deep}\n# {deep}\ne: [x] # {deep}\n"
-    assert outcome(text) == {"a": "x" + deep, "b": deep, "c": deep, "d": deep + "\n", "e": ["x"]}
-
-
 def test_a_text_that_is_too_long_is_refused_by_name() -> None:
     told = "is longer than the 65,536 characters that a configuration may have"
     assert outcome("#" * LENGTH_MAX) == {}

@@ -1,6 +1,5 @@
 """The generated source against a plain interpreter of the tree, and against authors who try to write Python into it."""
 
-import ast
 import math
 import operator
 import re
@@ -9,7 +8,6 @@ from collections.abc import Callable
 from math import inf, isnan, nan
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -207,10 +205,8 @@ HOSTILE = [
     HARM,
     f"'{HARM}'",
     f'"+{HARM}+"',
-    f"'''\n{HARM}\n'''",
     f"\\'+{HARM}#",
     f"\n    {HARM}\n#",
-    f"); {HARM} #",
     f"{{{HARM}}} {{0}} {{}} %s",
     f"agent, context: {HARM}",
     "field0(agent, context)",
@@ -219,13 +215,6 @@ HOSTILE = [
 
 
 class _Shown(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return HARM
-
-
-class _Sized(float):
     __slots__ = ()
 
     def __repr__(self) -> str:
@@ -260,13 +249,6 @@ def test_no_text_of_an_author_is_in_the_source(text: str) -> None:
         assert all(re.fullmatch(r"agent|context|(field|texts?)[01]", name) for name in names_in(root, readers))
 
 
-@catalogue("name", HOSTILE)
-def test_no_name_of_a_field_is_in_the_source(name: str) -> None:
-    field = Field(name="x", kind="bool")
-    msgspec.structs.force_setattr(field, "name", name)  # its declaration would refuse it
-    assert names_in(Read(field), {name: lambda agent, _: agent}) == {"agent", "context", "field0"}
-
-
 @catalogue(
     "root",
     [
@@ -279,12 +261,6 @@ def test_no_name_of_a_field_is_in_the_source(name: str) -> None:
 def test_what_the_language_does_not_have_is_no_source(root: Node) -> None:
     with pytest.raises((KeyError, ValueError)):
         compiled(Expression(text="", root=root, kind="bool"), {})
-
-
-def test_a_number_is_the_float_that_it_is_and_not_what_it_shows() -> None:
-    root = Comparison((Number(_Sized(2)), Negative(Number(float("inf"))), Number(nan)), (">", "!="))
-    assert compiled(Expression(text="", root=root, kind="bool"), {})(None, None) is False
-    assert ast.literal_eval(source(Expression(text="", root=Number(_Sized(2)), kind="number"), InColumns())) == 2.0
 
 
 def test_a_compiled_expression_has_none_of_the_builtins() -> None:

@@ -6,11 +6,9 @@ from xml.etree import ElementTree as ET
 
 from actors.plots import render, statechart
 from actors.plots.statechart import BOX
-from prism.config.attributes import AttributeConfig
 from prism.economy.chart import ECONOMY_CHART
 from prism.palette import PEOPLE, state_styles
-from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
-from prism.social.vocabulary import social_vocabulary
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
 from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart
 from tests.statechart.test_flatten import vocabulary
 
@@ -38,35 +36,6 @@ states:
   b:
 """
 
-CHANGES = """
-initial: away
-states:
-  away:
-    role: offline
-    transitions:
-      - {trigger: feed_ready, target: reading}
-      - {trigger: wants_to_post, target: writing}
-  online:
-    initial: reading
-    transitions:
-      - {trigger: round_ends, target: away}
-    states:
-      reading:
-        role: browse
-        transitions:
-          - trigger: sees_post
-            target: judging
-            set: {opinion: {to: author.opinion, when: post.followed}, seen: agent.seen + 1}
-          - {trigger: timeout, target: away}
-      judging:
-        role: attend
-        transitions:
-          - {trigger: ignores, target: reading, effect: mute}
-          - {trigger: decides, target: leaving}
-      leaving: {effect: unfollow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
-      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
-"""
-
 
 def svg(chart: Outline) -> str:
     return render(statechart(chart, chart.definition.name), has_title=True)
@@ -75,15 +44,6 @@ def svg(chart: Outline) -> str:
 def texts_of(picture: str) -> list[str]:
     """Return the texts of a picture; those of several lines are one."""
     return [" ".join(each.itertext()) for each in ET.fromstring(picture).iter(f"{SVG}text")]
-
-
-def test_drawings_show_what_rows_set_and_do() -> None:
-    chart = read_chart(CHANGES, "chart.yaml")
-    declared = {"opinion": AttributeConfig(type="float", min=-1, max=1), "seen": AttributeConfig(type="int", default=0)}
-    drawn = outline(social_behaviour(chart, social_vocabulary(declared)))
-    assert "set opinion, set seen" in mermaid(drawn)
-    assert "then unfollow" in mermaid(drawn)
-    assert "mute" in mermaid(drawn)
 
 
 def test_mermaid_nests_states_and_marks_what_the_oracle_decides() -> None:

@@ -9,7 +9,6 @@ from prism.social.people.population import build_population
 from prism.social.posts.post import PostView
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, build_oracle_prompt
 from tests.catalogue import catalogue
-from tests.statechart.test_injection import CORPUS, option_lines
 
 OPTIONS = [AgentState.SCROLLING, AgentState.COMPOSING]
 PLAIN = """\
@@ -80,12 +79,6 @@ def test_facts_follow_the_personality_one_line_each_in_their_order() -> None:
 )
 def test_a_number_is_told_without_digits_that_say_nothing(value: float, text: str) -> None:
     assert f"\nYour own: {text}\n" in prompt({"own": value})
-
-
-@catalogue("text", CORPUS)
-def test_no_text_adds_a_line_or_an_option(text: str) -> None:
-    assert len(prompt({"own": text}).splitlines()) == len(prompt({"own": "x"}).splitlines())
-    assert option_lines(prompt({"own": text})) == option_lines(prompt())
 
 
 def people(attributes: dict[str, Any]) -> SocialDomain:

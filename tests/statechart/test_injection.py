@@ -72,14 +72,6 @@ def test_no_post_adds_a_line_to_the_prompt(text: str) -> None:
     assert option_lines(prompt) == OFFERED
 
 
-@catalogue("part", ["name", "interest", "personality"])
-@catalogue("text", CORPUS)
-def test_no_profile_adds_a_line_to_the_prompt(text: str, part: str) -> None:
-    prompt = prompt_about("hello", **{part: f"Ada{text}"})
-    assert len(prompt.splitlines()) == LINES
-    assert option_lines(prompt) == OFFERED
-
-
 @given(text=st.text(), name=st.text(min_size=1))
 def test_no_text_at_all_adds_a_line_to_the_prompt(text: str, name: str) -> None:
     prompt = prompt_about(text, name=name, interest=name, personality=name)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from prism.agents import SocialAgent
 from prism.clock import SimulatedClock
-from prism.statechart import AgentState, Choice, Statechart, StatechartOracle, Transition
+from prism.statechart import AgentState, Statechart, StatechartOracle, Transition
 from tests.catalogue import catalogue
 from tests.social.people import person, relevant, view
 from tests.statechart.scripted import ScriptedClient
@@ -63,11 +63,6 @@ def test_a_person_goes_through_a_whole_session_of_the_contracts_chart() -> None:
     ]
 
 
-@catalogue(("share", "target"), [(0.9, AgentState.COMPOSING), (0.1, AgentState.SCROLLING)])
-def test_the_guard_decides_whether_a_person_engages(share: float, target: AgentState) -> None:
-    assert CHART.fire(person(), "decides", relevant(share)) is target
-
-
 @catalogue(("ticks", "target"), [(4, None), (5, AgentState.RESTING), (6, AgentState.RESTING)])
 def test_a_scroller_rests_once_the_timeout_threshold_is_reached(ticks: int, target: AgentState | None) -> None:
     ada = person(AgentState.SCROLLING, tick=10, ticks_in_state=ticks, timeout_threshold=5)
@@ -100,19 +95,6 @@ def test_a_persons_history_is_exported_exactly_as_the_contract_shows() -> None:
             },
         ],
     }
-
-
-@catalogue("named", [AgentState.COMPOSING, AgentState.SCROLLING])
-async def test_the_oracle_settles_what_the_guards_leave_open(named: AgentState) -> None:
-    ada, post = person(), relevant(0.5)
-    client = ScriptedClient(json.dumps({"next_state": named}))
-    choice = AMBIGUOUS.select(ada, "decides", post)
-    assert isinstance(choice, Choice)
-    taken = choice.option(await StatechartOracle(client).decide(ada, ada.state, "decides", choice.targets, post))
-    assert taken is not None
-    assert AMBIGUOUS.commit(ada, taken, 4, post)
-    assert (ada.state, len(client.asked)) == (named, 1)
-    assert 'You are "Ada", a social media user.' in client.asked[0][0]
 
 
 async def test_the_contracts_own_loop_over_the_valid_targets_works() -> None:

@@ -69,16 +69,6 @@ def test_candidates_are_rows_of_this_state_and_trigger_in_their_order_and_fire_t
 
 
 @given(situations())
-def test_what_is_selected_without_a_choice_is_the_first_candidate_or_none(situation: Situation) -> None:
-    chart, state, trigger = situation
-    selected, candidates = chart.select(Person(state), trigger), chart.candidates(Person(state), trigger)
-    assert (selected is None) == (candidates == ())
-    if isinstance(selected, Transition):
-        assert selected is candidates[0]
-        assert selected.target is not None
-
-
-@given(situations())
 def test_the_first_option_is_what_fire_would_do_or_the_most_passive(situation: Situation) -> None:
     """Every option is a candidate, or what one without a target allows."""
     chart, state, trigger = situation
@@ -112,13 +102,3 @@ def test_commit_moves_to_exactly_the_target_at_exactly_the_tick(situation: Situa
         agent = Person(state)
         assert chart.commit(agent, row, tick)
         assert (agent.state, agent.entered, agent.ticks_in_state) == (row.target, tick, 0)
-
-
-@given(situations(), st.sampled_from(AgentState))
-def test_commit_moves_nobody_who_is_elsewhere(situation: Situation, elsewhere: AgentState) -> None:
-    chart, _, _ = situation
-    for row in chart.transitions:
-        if row.source is not elsewhere:
-            agent = Person(elsewhere)
-            assert not chart.commit(agent, row, 3)
-            assert (agent.state, agent.tick) == (elsewhere, 0)

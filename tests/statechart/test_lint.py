@@ -13,7 +13,6 @@ from prism.expressions import Expression, Field, compiled, parse
 from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
 from prism.statechart import Finding, FindingKind, Statechart, Transition, lint, rendered
-from tests.catalogue import catalogue
 from tests.expressions.grid import GRID, conditions, every_value
 
 
@@ -93,16 +92,6 @@ FAULTS: dict[str, tuple[tuple[Row, ...], tuple[Light, ...], list[Any]]] = {
         (RED, GREEN, AMBER),
         ["amber: unreachable: no row leads from red to amber"],
     ),
-    "a state behind a row that is never enabled": (
-        (row("go", RED, GREEN, "energy > 1"), row("stay", RED, RED), BACK),
-        (RED, GREEN),
-        [
-            "red: trap: no row leads from red to another state",
-            "red, go: shadowed: the guard of the row to green (where energy > 1) is true for no sample of values",
-            ...,
-            "green: unreachable: no row leads from red to green",
-        ],
-    ),
     "a state that is never left": (
         (row("go", RED, GREEN), BACK, row("break", RED, BROKEN), row("repair", BROKEN, BROKEN)),
         (RED, GREEN, BROKEN),
@@ -113,7 +102,6 @@ FAULTS: dict[str, tuple[tuple[Row, ...], tuple[Light, ...], list[Any]]] = {
         (RED, GREEN, AMBER),
         ["green: trap: no row leads out of green, amber"],
     ),
-    "a chart of one state is no trap": ((), (RED,), []),
     "a row that the ones before it cover together": (
         (
             row("go", RED, GREEN, "energy < 0.5", oracle=False),
@@ -139,18 +127,8 @@ FAULTS: dict[str, tuple[tuple[Row, ...], tuple[Light, ...], list[Any]]] = {
         (RED, GREEN),
         [],
     ),
-    "nor beside one that is an expression": (
-        (Transition("go", RED, GREEN, any_guard), row("go", RED, RED, "energy > 0"), BACK),
-        (RED, GREEN),
-        [],
-    ),
     "a row of an outer state holds back and does not overlap": (
         (BELOW, outer(RED, RED, "energy < 0.4"), outer(RED, GREEN, "energy >= 0.5"), BACK),
-        (RED, GREEN),
-        [],
-    ),
-    "and is not shadowed": (
-        (BELOW, row("go", RED, RED, "energy >= 0.5"), outer(RED, RED), BACK),
         (RED, GREEN),
         [],
     ),
@@ -176,21 +154,6 @@ def test_a_gap_is_shown_by_values() -> None:
         witness={"energy": 0.501, "city": "rome"},
     )
     assert str(found) == 'red, go: gap: no row is enabled where energy = 0.501, city = "rome"'
-
-
-@catalogue(
-    ("first", "second"),
-    [({"oracle": True}, {"oracle": True}), ({"oracle": False}, {}), ({}, {"oracle": False}), ({}, {"target": GREEN})],
-)
-def test_no_overlap_where_both_are_for_the_oracle_or_order_decides_or_both_do_the_same(
-    first: dict[str, Any], second: dict[str, Any]
-) -> None:
-    rows = (
-        row("go", RED, GREEN, "steps <= 3", **first),
-        row("go", RED, second.pop("target", RED), "steps >= 3", **second),
-        BACK,
-    )
-    assert found_in(*rows) == []
 
 
 def test_what_cannot_be_by_the_relations_of_fields_is_no_fault() -> None:

@@ -24,21 +24,11 @@ COMPOSING, SCROLLING, EVALUATING = AgentState.COMPOSING, AgentState.SCROLLING, A
 DEEP = "[" * 200_000
 UNUSABLE = {
     "no JSON": ("I would compose.", "not JSON (Expecting value: line 1 column 1 (char 0))"),
-    "nothing": ("", "not JSON (Expecting value: line 1 column 1 (char 0))"),
-    "JSON in a fence": (
-        '```json\n{"next_state": "composing"}\n```',
-        "not JSON (Expecting value: line 1 column 1 (char 0))",
-    ),
     "two objects": ('{"next_state": "idle"}{}', "not JSON (Extra data: line 1 column 23 (char 22))"),
     "no option": ('{"next_state": "idle"}', "no such option as 'idle'"),
     "no state": ('{"next_state": "sleeping"}', "no such option as 'sleeping'"),
-    "an empty state": ('{"next_state": ""}', "no such option as ''"),
-    "a member's name": ('{"next_state": "AgentState.COMPOSING"}', "no such option as 'AgentState.COMPOSING'"),
     "another key": ('{"state": "composing"}', "not an object with a text in next_state"),
-    "a number": ('{"next_state": 1}', "not an object with a text in next_state"),
     "null": ('{"next_state": null}', "not an object with a text in next_state"),
-    "a list": ('["composing"]', "not an object with a text in next_state"),
-    "a text": ('"composing"', "not an object with a text in next_state"),
 }
 
 
@@ -93,11 +83,6 @@ async def test_an_answer_too_deep_or_too_long_for_the_parser_is_an_unusable_one(
     assert await decide(ScriptedClient(answer)) is OPTIONS[0]
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert len(caplog.text) < 1000
-
-
-async def test_a_programming_error_is_not_taken_for_a_missing_answer() -> None:
-    with pytest.raises(KeyError):
-        await decide(ScriptedClient(KeyError("bug")))
 
 
 @catalogue(("answer", "problem"), UNUSABLE.values())

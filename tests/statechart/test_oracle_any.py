@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
 from prism.statechart import AgentState, StatechartOracle, format_context
-from prism.statechart.oracle import REASON_CHARS, TEXT_CHARS, Written, one_line, parse_written, writing_schema
+from prism.statechart.oracle import REASON_CHARS, TEXT_CHARS, one_line, parse_written, writing_schema
 from tests.catalogue import catalogue
 from tests.statechart.scripted import Asking, ScriptedClient
 
@@ -40,12 +40,6 @@ async def decided(client: Any, context: Any = None, **descriptions: str) -> Any:
 @catalogue("said", ["ANGRY", "angry", " Angry "])
 async def test_any_enumeration_of_states_can_be_asked_about(said: str) -> None:
     assert await decided(ScriptedClient(json.dumps({"next_state": said}))) is Mood.ANGRY
-
-
-async def test_states_without_a_description_are_told_by_their_names() -> None:
-    client = ScriptedClient('{"next_state": "ANGRY"}')
-    await decided(client, ANGRY="Shout,\nand leave")
-    assert "- Calm: Calm\n- ANGRY: Shout, and leave\n" in client.asked[0][0]
 
 
 @catalogue("answer", [None, 7, {"next_state": "ANGRY"}, ["ANGRY"], object(), b"\xff", 1.5, ()])
@@ -101,11 +95,6 @@ def test_the_text_and_the_reason_of_a_writing_state_are_taken_and_cut() -> None:
     assert state is COMPOSING
     assert written.text.startswith("Hello [31m there xxx")
     assert (len(written.text), len(written.reason)) == (TEXT_CHARS, REASON_CHARS)
-
-
-@catalogue("fields", [{}, {"text": None}, {"text": 7, "reason": ["no"]}, {"text": " \n "}])
-def test_a_choice_without_a_text_is_a_choice(fields: dict[str, object]) -> None:
-    assert parse_written(said("composing", **fields), OPTIONS, WRITERS, KEY) == (COMPOSING, Written())
 
 
 def test_an_answer_that_names_no_option_has_no_text_either() -> None:

@@ -80,19 +80,6 @@ def test_the_valid_triggers_and_targets_of_a_state_come_in_row_order_whatever_gu
     assert alone.valid_triggers(RESTING) == alone.valid_targets(RESTING, "timeout") == []
 
 
-def test_guards_are_given_the_agent_and_the_context_up_to_the_first_that_holds() -> None:
-    seen: list[tuple[Any, Any]] = []
-
-    def is_interesting(agent: Any, context: Any) -> bool:
-        seen.append((agent, context))
-        return True
-
-    agent, chart = Person(), chart_of(decides(COMPOSING, is_interesting), decides(SCROLLING, breaks()))
-    chart.fire(agent, "decides", "post")
-    assert seen == [(agent, "post")]
-    assert chart.guard_errors == [], "no guard after the first that holds is evaluated"
-
-
 @pytest.mark.parametrize("trigger", ["decides", "timeout", ""])
 def test_fire_returns_none_and_changes_nothing_when_no_row_is_enabled(trigger: str) -> None:
     agent = Person(tick=9, ticks_in_state=4)
@@ -115,15 +102,6 @@ def test_commit_refuses_an_agent_that_has_left_the_source_and_a_row_without_a_ta
     without_target, agent = decides(None, YES), Person()
     assert not chart_of(without_target, decides(SCROLLING)).commit(agent, without_target, 5)
     assert agent.state is EVALUATING
-
-
-def test_an_action_runs_before_the_state_is_written() -> None:
-    seen: list[tuple[AgentState, Any]] = []
-    row = Transition("decides", EVALUATING, COMPOSING, action=lambda agent, post: seen.append((agent.state, post)))
-    agent = Person()
-    assert chart_of(row).commit(agent, row, 5, "post")
-    assert seen == [(EVALUATING, "post")]
-    assert agent.state is COMPOSING
 
 
 class Visitor:

@@ -113,12 +113,3 @@ def test_a_row_without_a_target_offers_all_targets_of_its_trigger(oracle: bool |
     chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
     # As in a question, the most passive option comes first.
     assert question_kinds(chart) == {("evaluating", "decides"): ("scrolling", "composing")}
-
-
-def test_questions_that_only_overlapping_guards_make_have_no_options_beforehand() -> None:
-    rows = [
-        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: True),
-        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
-    ]
-    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
-    assert question_kinds(chart) == {}

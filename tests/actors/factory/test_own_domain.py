@@ -154,15 +154,6 @@ def test_interventions_that_a_domain_of_ones_own_does_not_take_are_refused(
     assert refusal(study).startswith(line)
 
 
-def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:
-    source = f"{HEAD}def build(inputs):\n    return TrafficDomain(int(inputs.read('{{}}')))\n"
-    (tmp_path / "lights.txt").write_text("8")
-    study = write_study(tmp_path, source.format(tmp_path / "lights.txt"))
-    built = build_domain(read_config(study.config, environment={}))
-    assert built.domain.size == 8
-    assert list(built.inputs) == [str(tmp_path / "lights.txt")]
-
-
 @catalogue(
     ("override", "line"),
     [
@@ -210,7 +201,6 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
     ("source", "problem"),
     [
         ("import nothing_like_this\n", "crossing cannot be imported: ModuleNotFoundError: No module named 'nothing_"),
-        ("1 / 0\n", "crossing cannot be imported: ZeroDivisionError: division by zero (study/crossing.py:1)"),
         ("def biuld(): ...\n", "crossing has no 'build'; did you mean biuld?"),
         ("build = 3\n", "crossing:build is 3; expected a function that returns a domain"),
         ("def build(seed): ...\n", "crossing:build takes an argument 'seed'; expected config, settings, inputs, each"),
@@ -225,14 +215,9 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
         ),
         ("def build(): ...\n", "crossing:build returned null, which is no domain: it has no size"),
         (f"{CROSSING}\n\nSHOW = 3\n", "crossing.SHOW is 3; expected a subclass of prism.show.Show"),
-        ("async def build(): ...\n", "crossing:build returned a coroutine, which is no domain: the function is a "),
         (
             f"{HEAD}def build():\n    made = TrafficDomain()\n    made.size = 0\n    return made\n",
             "crossing:build returned a TrafficDomain, which is no domain: its size is 0; expected an int >= 1",
-        ),
-        (
-            f"{HEAD}def build():\n    made = TrafficDomain()\n    made.world = object()\n    return made\n",
-            "crossing:build returned a TrafficDomain, which is no domain: its world, a object, has no triggers",
         ),
         (
             f"{HEAD}class Odd(TrafficDomain):\n    oracle = lambda self: None\nbuild = lambda: Odd()\n",
