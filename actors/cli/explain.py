@@ -10,7 +10,7 @@ from typing import Final
 import anyio
 import click
 
-from actors.cli.command import command, count_option, flag, option
+from actors.cli.command import command, count_option, option
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import with_progress
@@ -48,11 +48,6 @@ SHOWN_AFTER_S = 2.0
     help="With --agent and --tick: show what would have been different with this answer.",
 )
 @count_option("--ticks", needs=["--what-if"], metavar="K", help="Compare K ticks after it.  [default: a round]")
-@flag(
-    "--ask",
-    needs=["--what-if"],
-    help="Let the model answer questions of the other future, which may cost money.",
-)
 @TRUST
 @with_log_options
 def explain(  # one for each option
@@ -65,7 +60,6 @@ def explain(  # one for each option
     post: str | None,
     change: str | None,
     ticks: int | None,
-    ask: bool,
 ) -> None:
     """Explain a decision of a run, and what led to it.
 
@@ -93,7 +87,7 @@ def explain(  # one for each option
             key, sign, answer = change.partition("=")
             if key.strip() != "answer" or not sign:
                 raise click.BadParameter(f"expected answer=STATE, got {change!r}", param_hint="'--what-if'")
-            again = partial(what_if, path, str(agent), int(tick or 0), answer.strip(), ticks, ask=ask)
+            again = partial(what_if, path, str(agent), int(tick or 0), answer.strip(), ticks)
         elif post is not None:
             # Data frames name a post by its author, with its number in another column.
             if not post.isdecimal() or len(post) > POST_DIGITS_MAX:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -91,7 +92,6 @@ class Outcome(NamedTuple):
     value: float  # of the measure
     kept: int  # the number of questions with a recorded answer
     computed: int = 0  # of those that the embedded oracle has answered
-    asked: int = 0  # the number of questions that were put to the model's server
     taped: int = 0  # of those answered from their tape
 
 
@@ -114,18 +114,16 @@ class RunParts:
         change: Change | None = None,
         draws: int | None = None,
         drawn_at: int = 0,
-        lifted: Sequence[str] = LIMITS,
     ) -> list[Part]:
         """Return the parts of the run, or of a future with a change, from one tick to another.
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
-            lifted: the limits that the future does not have.
         """
         found: list[Part] = []
         for place, part in enumerate(self._parts):
             last = min(part.until, end)
-            config = part.config if change is None else changed(part.config, change, lifted)
+            config = part.config if change is None else changed(part.config, change)
             for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
                 if until > start:
                     seed = self._seed if draws is None or start < drawn_at else draws
@@ -153,8 +151,6 @@ class Futures(Generic[T]):
         """The recorded answers; none for a run whose oracle computes its answers."""
         self.oracle_of: Callable[[Oracle[Any], Mapping[QuestionName, str]], Oracle[Any]] = _embedded
         """Returns the oracle of a future, given the embedded one and `{question: option}` of fixed answers."""
-        self.lifted: Sequence[str] = LIMITS
-        """The limits that its futures do not have."""
 
     @property
     def may_draw_anew(self) -> bool:
@@ -213,7 +209,7 @@ class Futures(Generic[T]):
         """
         until, track = until or self.run.length, at.track.copy()
         record = Departed(until, self.known, change, track, self.run.record.shapes, since)
-        parts = self._parts.between(at.tick, until, change, draws, drawn_at, self.lifted)
+        parts = self._parts.between(at.tick, until, change, draws, drawn_at)
         oracles: list[Substitute] = []
         # Another option for a question without a recorded answer is taken by the oracle itself.
         replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
@@ -235,9 +231,9 @@ class Futures(Generic[T]):
         simulation = await run_parts(parts, record, begin, on_begin, track.add_round, oracle_of)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
-        asked, taped = sum(each.asked_now for each in oracles), sum(each.taped for each in oracles)
+        taped = sum(each.taped for each in oracles)
         computed = sum(each.computed for each in oracles) if oracles else record.computed
-        return Outcome(track.value(simulation), record.kept, computed, asked, taped)
+        return Outcome(track.value(simulation), record.kept, computed, taped)
 
     async def again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         """Do the run again up to a tick, and return the simulation."""
@@ -296,15 +292,14 @@ class Departed(Record):
         self.track.add_tick(tick, frame)
 
 
-def changed(config: Config, change: Change, lifted: Sequence[str] = LIMITS) -> Config:
-    """Return the configuration of a future with its change, without some limits."""
+def changed(config: Config, change: Change) -> Config:
+    """Return the configuration of a future with its change, without limits."""
     interventions = [*config.interventions]
     if change.undone in interventions:
         interventions.remove(change.undone)
     if change.added is not None:
         interventions.insert(0, change.added)
-    limits = dict.fromkeys(lifted)
-    oracle = replace(config.oracle.unshared, mode="pace", **limits)
+    oracle = replace(config.oracle.unshared, mode="pace", **dict.fromkeys(LIMITS))
     return replace(config, interventions=tuple(interventions), oracle=oracle)
 
 
@@ -314,68 +309,40 @@ def _restore(simulation: Simulation, at: Snapshot) -> None:
 
 
 def _embedded(computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Oracle[Any]:
-    return Substitute(computed, None, None, replaces) if replaces else computed
+    return Substitute(computed, None, replaces) if replaces else computed
 
 
 class Substitute(Oracle[Any]):
-    """An oracle for questions that were never asked: the tape, then the model if it may be asked, or a computed one.
+    """An oracle for questions that were never asked: the tape answers, or else a computed oracle.
 
     Args:
         taped: an oracle that answers from the tape alone; None without a tape.
-        asked: the oracle that asks the model; None if it is not to be asked.
         replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
     """
 
-    def __init__(
-        self,
-        computed: Oracle[Any],
-        taped: Oracle[Any] | None,
-        asked: Oracle[Any] | None,
-        replaces: Mapping[QuestionName, str],
-    ) -> None:
-        self.source = computed.source if asked is None else asked.source
-        self.waits = asked is not None
+    waits = False
+
+    def __init__(self, computed: Oracle[Any], taped: Oracle[Any] | None, replaces: Mapping[QuestionName, str]) -> None:
+        self.source, self.falls_back = computed.source, computed.falls_back
         self.since = 0
         """The tick from which answers are counted."""
-        self.falls_back = computed.falls_back
-        self._computed = computed
-        self._taped = taped
-        self._asked = asked
-        self._replaces = replaces
+        self._computed, self._taped, self._replaces = computed, taped, replaces
         self.taped = self.computed = 0
-        self._asked_now: set[QuestionName] = set()
-
-    @property
-    def asked_now(self) -> int:
-        """The number of questions that the model was asked; a retry does not count."""
-        return len(self._asked_now)
-
-    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
-        """Let the model forget the outcome of a question that is asked again."""
-        if self._asked is not None:
-            await self._asked.before_retry(agent, trigger, context, reason)
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
-        """Return the chosen option with its content. It raises as the oracle that is asked."""
-        name: QuestionName = agent.agent_id, agent.tick, trigger
-        other = self._replaces.get(name)
+        """Return the chosen option with its content."""
+        other = self._replaces.get((agent.agent_id, agent.tick, trigger))
         if other is not None:
             usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
             content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
             return Answer(type(options[0])(other), content)
         if self._taped is not None:
-            try:
+            with suppress(Exception):  # the tape may have no usable answer to this prompt
                 found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
-            except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
-                found = None
-            if found is not None:
-                self.taped += agent.tick >= self.since and name not in self._asked_now
+                self.taped += agent.tick >= self.since
                 return found
-        if self._asked is not None:
-            self._asked_now |= {name} if agent.tick >= self.since else set()
-            return await self._asked.checked_answer(agent, current_state, trigger, options, context)
         self.computed += agent.tick >= self.since
         return await self._computed.checked_answer(agent, current_state, trigger, options, context)

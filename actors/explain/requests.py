@@ -10,8 +10,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from shutil import copyfile
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from actors.explain.retrace import OpenRun
@@ -170,7 +168,7 @@ class TapedRequests(Requests, TapedModel):
 def requests_of(run: OpenRun) -> Iterator[Requests]:
     """Provide the requests of a run, and close its tapes in the end.
 
-    If a tape cannot be read, its log lines are dropped, and no reply is known, as without a tape.
+    If a tape cannot be read, no reply is known, as without a tape.
     """
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
     with ExitStack() as stack:
@@ -205,18 +203,7 @@ def _tapes_of(run: OpenRun) -> list[Path]:
 
 def _opened(path: Path, stack: ExitStack) -> Tape | None:
     """Return a tape that is not empty, opened read-only; None if it cannot be read."""
-    try:
+    with suppress(TapeError):
         tape = stack.enter_context(closing(Tape(path, "look")))
         return tape if tape.header() is not None else None
-    except TapeError:
-        log = path.with_name(f"{path.name}-wal")
-        if not log.is_file():
-            return None
-    copy = Path(stack.enter_context(TemporaryDirectory(prefix="prism-tape-"))) / path.name
-    try:  # the index of its log is missing, which SQLite would have to write
-        copyfile(log, copy.with_name(log.name))
-        copyfile(path, copy)
-        tape = stack.enter_context(closing(Tape(copy, "replay")))
-        return tape if tape.header() is not None else None
-    except (OSError, TapeError):
-        return None
+    return None

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 from anyio import to_thread
-from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName
-from actors.explain.futures import LIMITS, Change, Futures, Substitute, Track
+from actors.explain.futures import Change, Futures, Substitute, Track
 from actors.explain.path import (
     QUESTION,
     PathTurn,
@@ -33,7 +32,6 @@ from actors.explain.path import (
 from actors.explain.requests import requests_of
 from actors.explain.retrace import OnBegin, OpenRun
 from actors.explain.tree import COLUMNS, Node
-from actors.factory.oracle_backends import open_oracle
 from actors.runtime.simulation import Simulation
 from actors.store.messages import Framed, differing_agents, messages_of
 from actors.store.oracle_log import KeptAnswers
@@ -42,7 +40,6 @@ from prism.economy.nation import decided_otherwise
 from prism.events import AttributeSet, PostEvent, TieChanged
 from prism.llm import TapedModel
 from prism.quoting import compact, printable
-from prism.statechart import Oracle
 from prism.wording import counted
 
 
@@ -66,8 +63,7 @@ class Asked(NamedTuple):
 
     def told(self, value: Mapping[str, Any]) -> dict[str, str]:
         """Return the other answer, the ticks that are compared, and who answered the questions of the other future."""
-        ways = {"recorded": "as recorded, being the same", "taped": "by the tape", "asked_now": "by the model, now"}
-        ways["computed"] = "by the embedded choice"
+        ways = {"recorded": "as recorded, being the same", "taped": "by the tape", "computed": "by the embedded choice"}
         words = ", ".join(f"{value[name]:,} {how}" for name, how in ways.items() if value[name])
         return {
             "answer": f"{value['would_be']} instead of {self.was}, of {', '.join(self.turn.options)}",
@@ -83,8 +79,6 @@ async def what_if(  # one for each option of the command
     answer: str,
     ticks: int | None = None,
     on_begin: OnBegin = lambda _: None,
-    *,
-    ask: bool = False,
 ) -> Node:
     """Return what would have been different with another answer to an agent's question. Nothing is written.
 
@@ -92,12 +86,10 @@ async def what_if(  # one for each option of the command
         tick: the tick of the question, or that in which its decision took effect.
         answer: one of the question's options.
         ticks: the ticks to compare, from the one in which the decision takes effect; by default a round.
-        ask: ask the run's model if there is no recorded answer to the same question. These calls may cost money.
 
     Raises:
         RunDirectoryError: there is no such run, agent, tick or question, or the answer is none of its options.
         DivergedError: a tick before the answer's effect has another result than the journal.
-        OracleUnavailableError: the model is to be asked, and cannot be used.
         JournalError, ConfigError, InputError: as for `explain_turns`.
     """
     futures = await to_thread.run_sync(Futures, path, lambda _: Track())
@@ -119,10 +111,11 @@ async def what_if(  # one for each option of the command
     # 2. The same ticks with the other answer.
     name = number, asked.turn.tick, asked.turn.trigger
     decided = None if asked.logged is None else answer_as(name, answer, asked.logged)
-    async with AsyncExitStack() as stack:
-        if run.config.oracle.backend != "choice":
-            futures.oracle_of = await _asking(run, stack, ask=ask)
-            futures.lifted = () if ask else LIMITS
+    with ExitStack() as stack:
+        if run.config.oracle.backend != "choice":  # then a tape may have the answers
+            requests = stack.enter_context(requests_of(run))
+            taped = run.domain.oracle(requests) if isinstance(requests, TapedModel) else None
+            futures.oracle_of = lambda computed, replaces: Substitute(computed, taped, replaces)
         async for at in futures.walk([asked.turn.tick]):
             change = Change(asked=name, option=answer, decided=decided)
             future = at._replace(track=found.would)
@@ -136,7 +129,6 @@ async def what_if(  # one for each option of the command
         # The questions of the other future by who answered: the log has the same question, the tape the same prompt.
         "recorded": other.kept,
         "taped": other.taped,
-        "asked_now": other.asked,
         "computed": other.computed,
     }
     children = (
@@ -173,19 +165,6 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
     content = was.content if option == was.state else decided_otherwise(was.content, option)
     source = was.source if was.source in (Source.LLM, Source.ORACLE) else str(Source.LLM)
     return Decided(name[1], name[0], name[2], option, source, content=content)
-
-
-async def _asking(
-    run: OpenRun, stack: AsyncExitStack, *, ask: bool
-) -> Callable[[Oracle[Any], Mapping[QuestionName, str]], Substitute]:
-    """Return the function that makes the other future's oracle: the tape, then the model if it may be asked."""
-    requests = stack.enter_context(requests_of(run))
-    taped = run.domain.oracle(requests) if isinstance(requests, TapedModel) else None
-    asked = None
-    if ask:
-        config = replace(run.config, oracle=replace(run.config.oracle, tape="off"))
-        asked = (await stack.enter_async_context(open_oracle(config, run.domain, None))).oracle
-    return lambda computed, replaces: Substitute(computed, taped, asked, replaces)
 
 
 LARGEST = 10

@@ -153,7 +153,7 @@ def test_a_run_that_is_going_on_or_was_killed_is_explained_and_not_touched(tmp_p
 
 
 @pytest.mark.slow
-def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
+def test_a_future_asks_no_model(tmp_path: Path) -> None:
     with ModelServer() as server:
         sections: Sections = {"llm": {**CHAT, "host": server.url}, "simulation": {"rounds": 2, "ticks": 18}}
         run = make_run(tmp_path, over(SMALL, sections))
@@ -168,9 +168,5 @@ def test_a_future_asks_the_model_only_if_it_is_told_to(tmp_path: Path) -> None:
         change = partial(what_if, run, found.asked["agent"], found.asked["tick"], other, 18)
         computed = anyio.run(change).value
         assert len(server.requests) == calls
-        asked = anyio.run(partial(change, ask=True)).value
         assert content(run) == before
-        named = [each for each in server.requests[calls:] if each.request_id]
     assert min(computed["recorded"], computed["computed"]) > 0
-    assert (computed["asked_now"], asked["computed"]) == (0, 0)
-    assert asked["asked_now"] == len(named) > 0
