@@ -28,7 +28,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         kinds: the kinds of updates and questions so far, in the order of their numbers.
         late: decisions whose answers came too late.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
-        repaired: decisions that took effect and were loosely worded.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
         reactions: `(post, number of the intervention that published it, reactions to it)`.
@@ -39,7 +38,6 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[tuple[str, ...], ...] = ()
     late: int = 0
     fallbacks: dict[str, int] = {}
-    repaired: int = 0
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
     reactions: tuple[tuple[int, int, int], ...] = ()

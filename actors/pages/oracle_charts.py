@@ -29,7 +29,6 @@ _SOURCE_WORDS = {
 _METHOD_WORDS = {
     "embedded": "embedded choice",
     "json": "the model's JSON",
-    "repaired": "the model's loose words",
     "logprobs": "probabilities of its tokens",
     "systemone": "probabilities of its answers",
     "shared": "a shared judgement",

@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         oracle_questions: ambiguous choices. Some came from a tape, or were not asked.
         oracle_calls: calls to the oracle, those made again after a failure included.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
-        decisions_by_method: the oracle's own decisions by how they were found: embedded, json, repaired, logprobs,
+        decisions_by_method: the oracle's own decisions by how they were found: embedded, json, logprobs,
             systemone.
         unmoved_by_source: turns without a transition, by the reason.
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.

@@ -243,7 +243,6 @@ class EngineActor:
             kinds=self._kinds.known,
             late=self.open_questions.late,
             fallbacks=dict(self.open_questions.fallbacks),
-            repaired=self.open_questions.repaired,
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
             reactions=self.reactions.state(),

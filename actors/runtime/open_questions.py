@@ -15,7 +15,6 @@ from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
 from prism.agents.questions import Answered, Decisions, Questions
 from prism.columns import Ints
 from prism.domain import Stretch
-from prism.llm.answer import REPAIRED
 
 AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
 ChooseNow = Callable[[Questions[Any]], Ints | None]
@@ -42,8 +41,6 @@ class OpenQuestions:
         """Decisions whose answers came too late, in `realtime`."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: decisions that took effect and were not the oracle's}`. It follows from the journal alone."""
-        self.repaired = 0
-        """Decisions that took effect and were loosely worded."""
         self._codec = codec
         self._oracle = oracle
         self._asked: dict[int, Question[Any]] = {}
@@ -160,7 +157,6 @@ class OpenQuestions:
                 decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
             else:
                 decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
-                self.repaired += decided.method == REPAIRED
             if decision.source in FALLBACKS:
                 self.fallbacks[decision.reason] += 1
             triggers.append(Trigger(tick, agent, question.trigger, question.context, decision))
@@ -186,7 +182,7 @@ class OpenQuestions:
 
     def restore(self, state: EngineState) -> None:
         """Set the questions, answers and counts to those of a checkpoint."""
-        self.late, self.fallbacks, self.repaired = state.late, Counter(state.fallbacks), state.repaired
+        self.late, self.fallbacks = state.late, Counter(state.fallbacks)
         for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)
         for encoded in state.decided:

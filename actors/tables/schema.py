@@ -185,7 +185,7 @@ _QUESTIONS = (
     column("answer", NAME, "option taken; empty while it is open"),
     column("source", NAME, "who decided: oracle, llm, fallback or timeout"),
     column("reason", NAME, "reason of a fallback; stale if the agent had moved"),
-    column("method", NAME, "systemone, logprobs, json or repaired by a model, embedded, or shared: drawn from others"),
+    column("method", NAME, "systemone, logprobs or json by a model, embedded, or shared: drawn from others"),
     column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
     column("content", JSON, "other content of the model's answer"),
     column("latency_s", NUMBER, "time from the question to its answer", "s"),

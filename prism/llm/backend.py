@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
-from prism.llm.answer import extract_object, loose_choice, without_reasoning
+from prism.llm.answer import extract_object
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import (
     ChatRequest,
@@ -139,17 +139,14 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
 
     Args:
-        loosely: allow text around it, other keys and a loose wording, as the oracle does.
+        loosely: allow text around it, other keys, and upper case, as the oracle does.
     """
-    if loosely:
-        text = extract_object(text) or without_reasoning(text)[0]
-        text = loose_choice(text, "answer", ANSWERS) or text
     try:
-        found = msgspec.json.decode(text)
+        found = msgspec.json.decode((loosely and extract_object(text)) or text)
     except (ValueError, RecursionError):
         return False
     answer = found.get("answer") if isinstance(found, dict) else None
-    return answer in ANSWERS and (loosely or list(found) == ["answer"])
+    return (str(answer).lower() if loosely else answer) in ANSWERS and (loosely or list(found) == ["answer"])
 
 
 async def retry_until_usable(ask: Callable[[int], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:

@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
-from prism.llm.answer import read_choice, read_option
+from prism.errors import OracleResponseError
+from prism.llm.answer import read_answer, read_choice
 from prism.llm.backend import SELF_TEST, follows_schema
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message
@@ -219,7 +220,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
     async def answer(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> Answer:
-        """Return the chosen option, and the method by which it was found.
+        """Return the chosen option; a method other than `json` by which it was found.
 
         Raises:
             LLMFailureException: the call failed.
@@ -238,8 +239,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
                 return Answer(
                     options[self.drawn(weights, prompt.agent.agent_id, prompt.agent.tick)], method=found.method
                 )
-            number, method = await self._named(prompt)
-            return Answer(options[number], method=method)
+            return Answer(options[await self._named(prompt)])
 
     async def judge(
         self,
@@ -267,7 +267,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
             is_certain = self._config.temperature == 0.0
             counts = [0] * len(prompt.options)
             for number in range(1 if is_certain else samples):
-                counts[(await self._named(prompt, number))[0]] += 1
+                counts[await self._named(prompt, number)] += 1
             shares = tuple(count / sum(counts) for count in counts)
             return Judgement(shares, self.method, 0 if is_certain else samples)
 
@@ -286,22 +286,21 @@ class SocialModelOracle(ModelOracle[AgentState]):
             model=self._model_of(prompt.agent),
         )
 
-    async def _named(self, prompt: ChoicePrompt, number: int = 0) -> tuple[int, str]:
-        """Return the number of the option that the model names, and the method; `number` as in `_request`."""
+    async def _named(self, prompt: ChoicePrompt, number: int = 0) -> int:
+        """Return the number of the option that the model names; `number` as in `_request`."""
         request = self._request(prompt.agent, prompt.messages(), options_schema(prompt.shown, CHOICE), number=number)
-        words, method = await self._told(request, lambda said: read_choice(said, prompt.options, CHOICE))
-        return prompt.options.index(words), method
+        words = await self._told(request, lambda said: read_choice(said, prompt.options, CHOICE))
+        return prompt.options.index(words)
 
     async def _written(self, prompt: ChoicePrompt, options: Sequence[AgentState], writers: Sequence[StrEnum]) -> Answer:
-        def read(said: str) -> tuple[tuple[StrEnum, Any], str]:
-            options, key = prompt.options, CHOICE
-            return read_option(said, options, lambda part: parse_written(part, options, writers, key), key)
+        def read(said: str) -> tuple[StrEnum, Any]:
+            errors = (OracleResponseError,)
+            return read_answer(said, lambda part: parse_written(part, prompt.options, writers, CHOICE), errors)
 
         messages = prompt.messages(f"Answer with JSON only:\n{writing_form(writers, CHOICE)}")
         schema, most = writing_schema(prompt.shown, CHOICE), max(self._config.num_predict, WRITING_TOKENS)
-        (words, written), method = await self._told(self._request(prompt.agent, messages, schema, most), read)
-        state = options[prompt.options.index(words)]
-        return Answer(state, msgspec.json.encode(written).decode(), method=method)
+        words, written = await self._told(self._request(prompt.agent, messages, schema, most), read)
+        return Answer(options[prompt.options.index(words)], msgspec.json.encode(written).decode())
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         return _asked_by(agent)

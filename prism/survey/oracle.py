@@ -132,8 +132,7 @@ class SurveyOracle(ModelOracle[Any]):
         if is_open:
             text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
             return Answer(options[0], text)
-        chosen, method = await self._told(request, lambda said: read_choice(said, options, KEY))
-        return Answer(chosen, method=method)
+        return Answer(await self._told(request, lambda said: read_choice(said, options, KEY)))
 
 
 def messages_of(agent: Interview) -> tuple[Message, Message]:

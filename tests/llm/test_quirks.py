@@ -22,7 +22,7 @@ WORKS: dict[str, dict[int, tuple[str, ...]]] = {
                  "reasoning_only", "unfinished", "packed", "errors_with_200",
                  "models_forbidden", "chat_alone"),
         OBJECT: ("no_schema", "strict_not_found"),
-        PROMPT: ("no_response_format", "format_ignored", "no_system_role", "loosely_worded", "fenced",
+        PROMPT: ("no_response_format", "format_ignored", "no_system_role", "fenced",
                  "thinks_in_answer format_ignored no_system_role", "format_ignored unfinished"),
     },
     "ollama": {

@@ -6,7 +6,6 @@ exchange. A server may have several; their effects are applied in the order of t
 
 import gzip
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
@@ -119,21 +118,6 @@ def _thoughtfully(text: str) -> str:
     return f'{_OPEN}{_THOUGHT} Maybe {{"answer": "no"}}?{_CLOSE}\n{text}'
 
 
-def _loosely(text: str) -> str:
-    """Return the only pair of an object in a loose wording, which depends on the pair."""
-    found = re.search(r'\{"(\w+)": "(\w+)"\}', text)
-    if found is None:
-        return text
-    key, value = found[1], found[2]
-    words = value.replace("_", " ").title()
-    wordings = (
-        f"{words}.",
-        f'```\n{{"{key.title()}": "{words}"}}\n```',
-        f"**{value}**",
-    )
-    return wordings[zlib.crc32(text.encode()) % len(wordings)]
-
-
 # Replies
 
 
@@ -190,7 +174,6 @@ QUIRKS: Mapping[str, Quirk] = {
     "json_alone": Quirk(understand=_wants_json_alone),
     "no_system_role": Quirk(refuse=_refuse_system),
     # Answers in other words, and at other places
-    "loosely_worded": Quirk(understand=_without("response_format", "format"), say=_loosely),
     "thinks_in_answer": Quirk(say=lambda text: f"{_OPEN}It is blue.{_CLOSE}\n{text}"),
     "lone_think_end": Quirk(say=lambda text: f"It is blue.{_CLOSE}\n{text}"),
     "thinks_long": Quirk(say=_thoughtfully),
