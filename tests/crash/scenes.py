@@ -217,7 +217,7 @@ LIVE = Scene(
     is_live=True,
     config=msgspec.structs.replace(
         CONFIG,
-        run=msgspec.structs.replace(CONFIG.run, segment_mb=0.00025),
+        run=msgspec.structs.replace(CONFIG.run, segment_mb=0.0015),
         interventions=[
             {"tick": 2, "publish": {"author": 1, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
             {"tick": 4, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
@@ -253,7 +253,7 @@ REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
     """Run in one schedule. Of a group of errors, raise the one that the command line would show."""
-    # What they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
+    # What they keep is small, and a checkpoint is to be written in some pieces, as a large one is.
     with patch("prism.bundles.BUNDLE_BYTES", 1):
         try:
             run_scheduled(schedule, async_fn)
