@@ -63,9 +63,9 @@ _DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
 """The keys that say how a value is drawn, and nothing else."""
 
 
-def _on_one_line(text: str | None) -> Iterator[tuple[str, str]]:
-    if text is not None and (not text.isprintable() or not text.strip()):
-        yield "", f"expected a text on one line, got {found(text)}"
+def _on_one_line(text: str) -> None:
+    if not text.isprintable() or not text.strip():
+        raise ValueError(f"expected a text on one line, got {found(text)}")
 
 
 def differ(values: tuple[str, ...]) -> Iterator[tuple[str, str]]:

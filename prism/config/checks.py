@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from prism.checked import field_types
@@ -204,36 +205,34 @@ def _ties(config: Config) -> Iterator[Clash]:
     """Yield settings of a generator that do not fit each other or the number of people. A file has its own people."""
     graph, by = config.population.graph, config.population.graph.homophily.by
     is_read = graph.path is not None or graph.kind == "profiles"
-    if config.simulation.domain == "social" and not is_read and (misfit := _misfit(graph, config.population.size)):
-        yield misfit
+    if config.simulation.domain == "social" and not is_read:
+        yield from islice(_misfits(graph, config.population.size), 1)
     if by is not None and (problem := attribute_problem(by, config.population.attributes, GROUPS)):
         yield problem, f"{_GRAPH}.homophily.by", PLACE
 
 
 def find_misfit(graph: GraphConfig, size: int) -> SettingError | None:
     """Return the reason why the generator can make no graph of `size` people; None if it can."""
-    misfit = _misfit(graph, size)
-    return None if misfit is None else _error(misfit)
+    return next(map(_error, _misfits(graph, size)), None)
 
 
-def _misfit(graph: GraphConfig, size: int) -> Clash | None:
+def _misfits(graph: GraphConfig, size: int) -> Iterator[Clash]:
     degree, kind, blocks = graph.degree_among(size), graph.kind, graph.blocks
     if degree >= size:
-        return f"expected graph.degree < the number of people, got {degree} and {size}", _DEGREE, _SIZE
+        yield f"expected graph.degree < the number of people, got {degree} and {size}", _DEGREE, _SIZE
     if kind == "watts_strogatz" and degree % 2:
-        return f"expected an even graph.degree for watts_strogatz, got {degree}", _DEGREE, _KIND
+        yield f"expected an even graph.degree for watts_strogatz, got {degree}", _DEGREE, _KIND
     if kind == "power_law" and degree * POWER_LAW_SHARE > size:
         problem = f"expected graph.degree <= a quarter of the people for power_law, got {degree} and {size}"
-        return problem, _DEGREE, _SIZE, _KIND
+        yield problem, _DEGREE, _SIZE, _KIND
     if kind == "stochastic_block" and blocks > size:
         problem = f"expected graph.blocks <= the number of people, got {blocks} and {size}"
-        return problem, f"{_GRAPH}.blocks", _SIZE, _KIND
+        yield problem, f"{_GRAPH}.blocks", _SIZE, _KIND
     ways = ("inside the communities", "raise mixing"), ("between communities", "lower mixing")
     for (wanted, pairs), (where, way) in zip(block_ties(graph, size), ways, strict=True):
         if kind == "stochastic_block" and wanted > pairs:
             problem = f"stochastic_block wants {wanted:.0f} ties {where}, where {pairs} fit: {way} or lower degree"
-            return problem, f"{_GRAPH}.mixing", _DEGREE, f"{_GRAPH}.blocks", _SIZE, _KIND
-    return None
+            yield problem, f"{_GRAPH}.mixing", _DEGREE, f"{_GRAPH}.blocks", _SIZE, _KIND
 
 
 def block_ties(graph: GraphConfig, size: int) -> tuple[tuple[float, int], tuple[float, int]]:

@@ -58,30 +58,29 @@ Ties = tuple[tuple[Agent, ...], ...]
 T = TypeVar("T", bound=Section)
 
 
-def _are_ties(ties: tuple[tuple[Agent, ...], ...] | None) -> Iterator[tuple[str, str]]:
-    for index, tie in enumerate(ties or ()):
+def _are_ties(ties: Ties) -> Iterator[tuple[str, str]]:
+    for index, tie in enumerate(ties):
         if len(tie) != 2 or tie[0] == tie[1]:
             yield f"[{index}]", f"expected two different people, [follower, followee], got {found(tie)}"
 
 
-def _are_indicators(shock: dict[str, float] | None) -> Iterator[tuple[str, str]]:
-    for name in shock or ():
+def _are_indicators(shock: dict[str, float]) -> Iterator[tuple[str, str]]:
+    for name in shock:
         if name not in INDICATORS:
             yield f".{name}", f"expected one of the indicators: {', '.join(INDICATORS)}"
 
 
-def _is_not_blank(text: str | None) -> Iterator[tuple[str, str]]:
-    if text is not None and not text.strip():
-        yield "", f"expected a text that is not blank, got {found(text)}"
+def _is_not_blank(text: str) -> None:
+    if not text.strip():
+        raise ValueError(f"expected a text that is not blank, got {found(text)}")
 
 
-def _are_settings(settings: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
+def _are_settings(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Convert each value as its setting does; the values of unknown settings stay."""
     known = {path: kind for kinds in CHANGEABLE.values() for path, kind in kinds.items()}
-    held = {} if settings is None else settings
-    for path, given in held.items():
+    for path, given in settings.items():
         try:
-            held[path] = converted(known.get(path, Any), given)
+            settings[path] = converted(known.get(path, Any), given)
         except SettingError as error:
             yield f".{path}{error.keys[0]}", error.problem
 

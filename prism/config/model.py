@@ -75,9 +75,9 @@ def hours_problem(figures: tuple[float, ...]) -> str:
     return "" if any(figures) else "expected a figure above 0 for one hour at least, got 0 for all"
 
 
-def _is_day(hours: tuple[float, ...] | str | None) -> Problems:
+def _is_day(hours: tuple[float, ...] | str) -> None:
     if isinstance(hours, tuple) and (problem := hours_problem(hours)):
-        yield "", problem
+        raise ValueError(problem)
 
 
 class ActivityConfig(Section):

@@ -26,12 +26,12 @@ _KEPT = "because a run keeps its settings in files"
 _OURS = "is set by PRISM itself; leave it out"
 
 
-def is_path(path: str | None) -> Problems:
-    if path is not None and looks_like_key(path):
-        yield "", f"expected no key, {_KEPT}; put it in llm.request.headers or query"
-    elif path is not None and (not _PATH.fullmatch(path) or ".." in path.split("/")):
+def is_path(path: str) -> None:
+    if looks_like_key(path):
+        raise ValueError(f"expected no key, {_KEPT}; put it in llm.request.headers or query")
+    if not _PATH.fullmatch(path) or ".." in path.split("/"):
         elsewhere = "; parameters belong in llm.request.query" if "?" in path else ""
-        yield "", f"expected a path such as /v1/chat/completions, got {found(path)}{elsewhere}"
+        raise ValueError(f"expected a path such as /v1/chat/completions, got {found(path)}{elsewhere}")
 
 
 def are_headers(headers: dict[str, str]) -> Problems:

@@ -50,19 +50,13 @@ KEY = f"sk-proj-{SECRET}"
 PLACES: tuple[tuple[str, str], ...] = (
     (f"llm.host=http://127.0.0.1:1/v1?api_key={SECRET}", "llm.host: expected an address without parameters"),
     (f"llm.host=http://ada:{SECRET}@127.0.0.1:1", "llm.host: must not carry a user or password"),
-    (f"llm.host=http://127.0.0.1:1/{KEY}/v1", "llm.host: expected no key"),
     (f"llm.model={KEY}", "llm.model: expected no key"),
     (f"llm.api_key_env={KEY}", "llm.api_key_env: expected the name of an environment variable"),
     (f"llm.request.path=/v1/{KEY}/chat", "llm.request.path: expected no key"),
     (f"llm.request.headers={{X-Title: {KEY}}}", "llm.request.headers.X-Title: expected an environment variable"),
-    (f"llm.request.headers={{api-key: ${KEY}}}", "llm.request.headers.api-key: expected an environment variable"),
     (f"llm.request.headers='Authorization: Bearer {KEY}'", "llm.request.headers: expected mapping of text to text"),
     (f"llm.request.extra_body={{api_key: {SECRET}}}", "llm.request.extra_body.api_key: expected no secret"),
     (f"llm.request.extra_body={{user: {KEY}}}", "llm.request.extra_body.user: expected no secret"),
-    (
-        f"llm.request.extra_body={{extra_headers: {{Authorization: {SECRET}}}}}",
-        "llm.request.extra_body.extra_headers.Authorization: expected no secret",
-    ),
     (
         f"llm.request.extra_body={{providers: [{{a: 1}}, {{accessToken: {SECRET}}}]}}",
         "llm.request.extra_body.providers[1].accessToken: expected no secret",

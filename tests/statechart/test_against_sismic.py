@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from sismic.model import Transition as SismicTransition
 
 from prism.agents import StatefulAgent
 from prism.expressions import Field
-from prism.statechart import Behaviour, Choice, Transition, Vocabulary, flatten, read_chart
+from prism.statechart import Behaviour, Choice, Transition, Vocabulary, flatten
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 
 NAMES = "abcdefgh"
@@ -221,30 +220,3 @@ def without_oracle(definition: ChartDefinition) -> ChartDefinition:
 
 
 # What differs on purpose: decision 004, "Compared with sismic"
-
-TWO = """
-initial: b
-states:
-  a:
-    initial: b
-    on_entry: in_a
-    states:
-      b:
-        on_entry: in_b
-        on_exit: out_b
-        transitions: [{trigger: go, target: c, when: agent.mood > 3}, {trigger: go, target: b}]
-  c: {on_entry: in_c}
-"""
-
-
-DEFINED = read_chart(TWO, "chart.yaml")
-
-
-def test_a_row_without_a_guard_is_an_else_where_sismic_has_a_conflict() -> None:
-    behaviour, peer = flat(DEFINED), Peer(DEFINED, has_else=False)
-    peer.begin()
-    walker = Walker(behaviour)
-    walker.mood = 9
-    assert behaviour.chart.fire(walker, "go") == "c"
-    with pytest.raises(NonDeterminismError):
-        peer.step("go", 9)

@@ -140,14 +140,6 @@ def test_a_guard_may_ask_about_its_own_agent_and_fire_another() -> None:
     assert other.state is RESTING
 
 
-def test_an_agent_that_cannot_remember_stays_where_it_was() -> None:
-    agent = somebody()
-    before = standing(agent)
-    with pytest.raises(OverflowError):
-        agent.enter(IDLE, "in the far future", 10**15)
-    assert standing(agent) == before
-
-
 async def waits(*_: Any) -> bool:
     return True
 

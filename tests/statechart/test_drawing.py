@@ -7,7 +7,6 @@ from xml.etree import ElementTree as ET
 from actors.plots import render, statechart
 from actors.plots.statechart import BOX
 from prism.economy.chart import ECONOMY_CHART
-from prism.palette import PEOPLE, state_styles
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
 from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart
 from tests.statechart.test_flatten import vocabulary
@@ -53,18 +52,6 @@ def test_mermaid_nests_states_and_marks_what_the_oracle_decides() -> None:
     assert "    evaluating --> engaging_like : decides?\n" in text
     assert "    online --> idle : round_ends\n" in text
     assert all(re.search(rf"\b{state}\b", text) for state in STATES)
-
-
-def test_a_state_has_its_colour_and_its_mark_in_every_drawing() -> None:
-    style = state_styles(LEAVES)["composing"]
-    assert style.color == PEOPLE["composing"]
-    place = LEAVES.index("composing")
-    assert (
-        f"    classDef look{place} stroke:{style.color},stroke-width:3px\n    class composing look{place}\n"
-        in mermaid(SOCIAL)
-    )
-    assert texts_of(svg(SOCIAL)).count(style.text) == 1
-    assert f'fill="{style.color}"' in svg(SOCIAL)
 
 
 def boxes_of(chart: Outline) -> dict[str, tuple[float, float]]:

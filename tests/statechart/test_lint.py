@@ -191,13 +191,6 @@ def test_the_shipped_chart_has_no_faults_but_rows_that_wait() -> None:
     assert {each.trigger for each in found} == {"timeout", "compose_done"}
 
 
-def test_a_fault_of_an_outer_state_is_told_once() -> None:
-    rows = (outer(RED, GREEN, "energy < 0.6"), outer(GREEN, GREEN, "energy < 0.6"), BACK)
-    (found,) = found_in(*rows)
-    assert found.startswith("red, go: gap: no row is enabled where energy = ")
-    assert found.endswith(" (also in green)")
-
-
 marks = st.sampled_from([None, None, True, False])
 targets = st.sampled_from([GREEN, AMBER, BROKEN, None])
 

@@ -1,4 +1,3 @@
-import json
 import logging
 from typing import Any
 
@@ -94,11 +93,6 @@ def test_parsing_an_unusable_answer_says_what_was_wrong_and_what_was_expected(an
     assert caught.value.problem == problem
 
 
-@catalogue("named", ["composing", "Composing", "COMPOSING", " composing\n"])
-def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
-    assert parse_oracle_response(json.dumps({"next_state": named, "why": "because"}), OPTIONS) is COMPOSING
-
-
 def test_the_prompt_has_every_line_of_the_contracts_template() -> None:
     lines = prompt_for({"post": "hello"}).splitlines()
     for part in (
@@ -129,21 +123,6 @@ def test_a_post_enters_as_what_a_person_would_see_of_it() -> None:
         'you follow the author: "yes"',
     ]
     assert 'written: "2 hours ago"' in format_context(post, tick_s=300.0)
-
-
-@catalogue(
-    ("context", "text"),
-    [
-        (None, ""),
-        ("hi", 'context: "hi"'),
-        (3, "context: 3"),
-        ({"a": [1]}, "a: [1]"),
-        ({}, ""),
-        ("Zürich", 'context: "Zürich"'),
-    ],
-)
-def test_any_context_is_written_as_json(context: Any, text: str) -> None:
-    assert format_context(context) == text
 
 
 def prompt_for(context: Any, name: str = "Ada Novak") -> str:

@@ -89,19 +89,6 @@ def test_an_enabled_guarded_row_and_an_else_are_no_choice() -> None:
         assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
 
 
-def test_an_option_of_a_row_without_a_target_runs_that_rows_own_action() -> None:
-    ran: list[str] = []
-    rows = (
-        Transition("decides", EVALUATING, COMPOSING, NO, lambda *_: ran.append("the guarded row's")),
-        Transition("decides", EVALUATING, None, action=lambda *_: ran.append("the oracle row's")),
-    )
-    chart, agent = chart_of(*rows), Person()
-    option = choice(chart).option(COMPOSING)
-    assert option is not None
-    assert chart.commit(agent, option, 1)
-    assert (agent.state, ran) == (COMPOSING, ["the oracle row's"])
-
-
 def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> None:
     messages = iter(["first", "second", "third"])
 

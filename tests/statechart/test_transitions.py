@@ -12,7 +12,6 @@ from prism.social.chart import SOCIAL_CHART
 from prism.statechart import (
     STATE_DESCRIPTIONS,
     AgentState,
-    Statechart,
     StateTransition,
     Transition,
     most_passive,
@@ -101,15 +100,3 @@ def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_qu
     four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
     assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
     assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
-
-
-@catalogue("oracle", [None, True])
-def test_a_row_without_a_target_offers_all_targets_of_its_trigger(oracle: bool | None) -> None:
-    rows = [
-        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: False),
-        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
-        Transition("decides", EVALUATING, None, oracle=oracle),
-    ]
-    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
-    # As in a question, the most passive option comes first.
-    assert question_kinds(chart) == {("evaluating", "decides"): ("scrolling", "composing")}

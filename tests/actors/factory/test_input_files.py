@@ -80,17 +80,6 @@ def test_a_gzip_file_is_unpacked_and_hashed_as_it_lies_on_the_disk(here: Path, m
         read_input("t.txt.gz")
 
 
-def test_what_does_not_fit_into_memory_is_told_by_the_files_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("t.txt").write_bytes(b"1 2")
-
-    def exhausted(*_: object, **__: object) -> FollowGraph:
-        raise MemoryError
-
-    monkeypatch.setattr("actors.factory.graph_files.parse_edges", exhausted)
-    with pytest.raises(InputError, match=r"t\.txt: needs more memory than this process may use; take a sample"):
-        load_population(PopulationConfig(graph=GraphConfig(path="t.txt")), seed=1)
-
-
 def test_what_cannot_be_read_is_named(here: Path) -> None:
     assert failure("graphs/t.txt") == f"graphs/t.txt: no such file in {here}/graphs"
     os.mkfifo("p.txt")
@@ -141,18 +130,6 @@ def test_the_content_tells_the_format_and_whether_ties_have_a_direction(here: Pa
 def test_a_bad_graphml_file_is_one_clear_line(here: Path, text: str, message: str) -> None:
     Path("t.graphml").write_text(text)
     assert failure("t.graphml") == message
-
-
-def test_a_population_from_files_comes_with_their_hashes(here: Path) -> None:
-    Path("t.txt").write_bytes(b"10 30\n30 20\n")
-    Path("p.json").write_bytes(b'[{"realname": "Ada"}, {"realname": "Bo"}, {"realname": "Cy"}]')
-    config = PopulationConfig(
-        size=500, profiles="p.json", join="position", graph=GraphConfig(path="t.txt", directed=True)
-    )
-    population, hashes = load_population(config, 1)
-    assert population.graph.names == ("10", "20", "30")
-    assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
-    assert hashes == {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in ("p.json", "t.txt")}
 
 
 def test_ties_of_people_who_are_looked_at_are_drawn_when_they_are_asked_for_and_are_the_same() -> None:

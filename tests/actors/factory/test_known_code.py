@@ -1,6 +1,5 @@
 """Code that is known, and what lies beside it."""
 
-import importlib
 import os
 import py_compile
 import sys
@@ -88,17 +87,6 @@ def test_an_edit_of_any_of_its_files_and_another_function_are_asked_for_anew(tmp
     find_domain_code(named("town_d:build", place))
     with pytest.raises(UntrustedCodeError):
         find_domain_code(named("town_d:delete_everything", place))
-
-
-def test_a_compiled_part_of_a_package_is_not_imported(tmp_path: Path) -> None:
-    place = tmp_path
-    written(place / "town_f", __init__="def build(): ...", a="")
-    py_compile.compile(str(place / "town_f" / "a.py"), str(place / "town_f" / "b.pyc"))
-    allow([locate_code(named("town_f:build", place))])
-    find_domain_code(named("town_f:build", place))
-    importlib.import_module("town_f.a")
-    with pytest.raises(ModuleNotFoundError, match=r"town_f\.b"):
-        importlib.import_module("town_f.b")
 
 
 def test_functions_of_two_modules_are_known_as_a_run_keeps_them_together(tmp_path: Path) -> None:

@@ -232,17 +232,6 @@ def test_a_domain_that_cannot_be_used_is_refused_in_a_line(source: str, problem:
     assert place in {"study/study.yaml:1: ", "run: "}
 
 
-def test_a_setting_of_a_type_that_yaml_lacks_and_a_module_that_is_not_there_are_refused(
-    study: Study, tmp_path: Path
-) -> None:
-    complex_number = write_study(tmp_path / "odd", CROSSING.replace(DECLARED, "complex = 3j"))
-    assert "Settings.lights: expected a type that YAML has: int, float, " in refusal(complex_number)
-    study.file.unlink()
-    line = refusal(study)
-    assert line.startswith("study/study.yaml:1: simulation.domain: no module 'crossing' on Python's path or in study, ")
-    assert line.endswith("; install it, or name its directory in simulation.domain_path or PYTHONPATH")
-
-
 def test_a_namesake_of_a_module_that_is_imported_already_is_refused(study: Study, tmp_path: Path) -> None:
     build_domain(read_config(study.config, environment={}))
     other = Study(path=tmp_path / "other", module=study.module)
