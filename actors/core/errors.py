@@ -95,7 +95,6 @@ class UntrustedCodeError(ActorError):
 
     def __init__(self, files: Mapping[Path, str], *, is_changed: bool = False) -> None:
         self.files = dict(files)
-        self.is_changed = is_changed
         which = "is not the code that you have run here before" if is_changed else "you have not run here before"
         listed = _listed({str(file): sha256 for file, sha256 in self.files.items()})
         super().__init__(f"not run: {listed}: code that {which}; read it, and allow it with --trust")
@@ -118,7 +117,6 @@ class MailboxClosedError(ActorError):
     """A message was put into a mailbox that is closed."""
 
     def __init__(self, mailbox: str) -> None:
-        self.mailbox = mailbox
         super().__init__(f"mailbox {mailbox!r} is closed and takes no more messages")
 
 
@@ -126,7 +124,6 @@ class RunningLoopError(ActorError, RuntimeError):
     """A run that cannot wait for its end here, because the event loop of its caller would stand still."""
 
     def __init__(self, function: str) -> None:
-        self.function = function
         super().__init__(
             f"{function}() cannot be called inside a running event loop, such as a notebook's: "
             f"use await {function}_async(...)"
@@ -145,8 +142,6 @@ class RunLockedError(RunDirectoryError):
     """A run directory is in use by another process."""
 
     def __init__(self, path: Path, holder: str) -> None:
-        self.path = path
-        self.holder = holder
         super().__init__(f"{path}: is in use by {holder}; one process at a time may work on a run")
 
 
@@ -158,9 +153,7 @@ class InterruptedRunError(ActorError):
     """
 
     def __init__(self, signal: str, ticks: int, reason: str) -> None:
-        self.signal = signal
-        self.ticks = ticks
-        self.reason = reason
+        self.signal, self.reason = signal, reason
         super().__init__(
             f"stopped by {signal} after {ticks:,} whole ticks, while the oracle was away ({reason}); no choice was "
             "made in its place, and `prism resume` goes on with the next tick"
@@ -183,10 +176,7 @@ class DamagedError(JournalError):
     """
 
     def __init__(self, file: str, offset: int, problem: str, remedy: str = "") -> None:
-        self.file = file
-        self.offset = offset
-        self.problem = problem
-        self.remedy = remedy
+        self.file, self.offset, self.problem = file, offset, problem
         super().__init__(f"{file}: damaged at byte {offset}: {problem}{f'; {remedy}' if remedy else ''}")
 
 
@@ -199,8 +189,7 @@ class DivergedError(JournalError):
     """
 
     def __init__(self, tick: int, difference: str) -> None:
-        self.tick = tick
-        self.difference = difference
+        self.tick, self.difference = tick, difference
         super().__init__(f"tick {tick} came out differently than in the journal: {difference}")
 
 
@@ -213,14 +202,12 @@ class AddressError(ActorError):
     """
 
     def __init__(self, use: str, host: str, port: int, error: OSError | UnicodeError, names: tuple[str, str]) -> None:
-        self.host = host
-        self.port = port
-        self.problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         if isinstance(error, OSError) and error.errno in {errno.EADDRINUSE, errno.EACCES}:
             remedy = f"set {names[1]} to another port, or to 0 for any free one"
         else:  # the name is unknown, or the address is another machine's
             remedy = f"set {names[0]} to an address of this machine, such as 127.0.0.1"
-        super().__init__(f"{use}: cannot listen on {host}:{port}: {self.problem}; {remedy}")
+        super().__init__(f"{use}: cannot listen on {host}:{port}: {problem}; {remedy}")
 
 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
