@@ -23,7 +23,7 @@ from tests.tiers import Size
 PRINT_DIGEST = "from tests.actors.social_runs import digest_of; print(digest_of())"
 
 
-@pytest.mark.parametrize(("lookahead", "full", "everyday"), [(4, 120, 6), (0, 15, 2), (1, 15, 2)])
+@pytest.mark.parametrize(("lookahead", "full", "everyday"), [(4, 120, 4), (0, 15, 2), (1, 15, 2)])
 def test_every_schedule_gives_the_same_digest(lookahead: int, full: int, everyday: int, size: Size) -> None:
     config, schedules = with_deliberation(lookahead), size(full, everyday=everyday)
     assert {digest_of(config, schedule=seed) for seed in range(schedules)} == {digest_of(config)}
@@ -70,7 +70,7 @@ class Stopped:
 
 @catalogue("tick", [1, 20])
 def test_a_stopped_run_finishes_its_tick_and_equals_a_run_of_as_many_ticks(tick: int, size: Size) -> None:
-    for schedule in range(size(8, everyday=4)):
+    for schedule in range(size(8, everyday=2)):
         stopped = run_scheduled(schedule, Stopped(tick, pauses=schedule).run)
         ticks = stopped.engine.tick
         assert tick <= ticks < stopped.ticks

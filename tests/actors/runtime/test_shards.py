@@ -104,7 +104,7 @@ def run_in(world: World, shards: int) -> tuple[object, ...]:
 
 
 def test_any_number_of_shards_makes_the_run_of_one_process(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in range(size(80, everyday=3)):
+    for seed in range(size(80, everyday=2)):
         monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", (7, 2048)[seed % 2])
         world = random_world(seed // 2)
         whole = run_in(world, 0)

@@ -18,7 +18,7 @@ from prism.rng import uniform
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.people.population import build_population
 from tests.actors.runtime.test_compiled import random_chart
-from tests.actors.runtime.test_shards import SHARDS, World, goes_on, outcome, settings_of, stops
+from tests.actors.runtime.test_shards import SHARDS, World, goes_on, outcome, settings_of
 from tests.schedules import run_scheduled
 from tests.standin.server import made_up
 from tests.tiers import Size
@@ -148,10 +148,6 @@ def may_be_taken(run: Simulation) -> bool:
 
 
 def test_a_run_goes_on_with_its_open_questions_in_another_number_of_shards(size: Size) -> None:
-    for before, after in [(2, 3), (3, 0), (0, 2), (8, 1)][: size(4, everyday=2)]:
+    for before, after in [(2, 3), (3, 0), (0, 2), (8, 1)][: size(4, everyday=1)]:
         world = asking_world(2, deliberation=4)
         run_scheduled(4, partial(goes_on, world, before, after, may_be_taken, SlowModel))
-
-
-def test_a_run_that_is_told_to_stop_while_it_asks_goes_on_later() -> None:
-    run_scheduled(5, partial(stops, asking_world(2, deliberation=4), 21, SlowModel))

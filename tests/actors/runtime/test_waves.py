@@ -60,7 +60,7 @@ SETTINGS = [
 
 
 def test_ticks_together_come_to_what_they_come_to_one_by_one(size: Size) -> None:
-    for settings in SETTINGS[: size(len(SETTINGS), everyday=4)]:
+    for settings in SETTINGS[: size(len(SETTINGS), everyday=3)]:
         one_by_one, together = Run(*settings, one_by_one=True), Run(*settings)
         assert together.outcome() == one_by_one.outcome(), settings
         assert max(together.together) > 4
