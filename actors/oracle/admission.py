@@ -350,7 +350,7 @@ class Admission:
         # 2. Breaker and limit learn from it, and the events tell of their changes.
         self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
-        self.pace.ended(failure, call.begun, now)
+        self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
         # Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is now 1 or its most.
         if self._opened_at is None and not self.breaker.is_closed:
             emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))

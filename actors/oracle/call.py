@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, NamedTuple, TypeVar
 
 import anyio
@@ -28,6 +29,7 @@ class Answer(NamedTuple):
         detail: what happened, in words, for the log.
         content: what the oracle answered besides the option.
         retry_after_s: the pause that the server asked for.
+        is_rate_limited: True if the server said that there were too many calls in a time.
         is_unreadable: True if the model answered, and what it said is of no use.
         method: how the oracle found its answer; empty for a fallback.
         spent: the calls to a model that it took.
@@ -40,6 +42,7 @@ class Answer(NamedTuple):
     detail: str = ""
     content: str = ""
     retry_after_s: float = 0.0
+    is_rate_limited: bool = False
     is_unreadable: bool = False
     method: str = ""
     spent: Spending = ()
@@ -119,4 +122,8 @@ async def _asked(
             failed = failed._replace(is_unreadable=error.is_answer)
         if not isinstance(error, LLMFailureException):
             return failed
-        return failed._replace(detail=clauses(failed.detail, error.advice), retry_after_s=error.retry_after_s)
+        return failed._replace(
+            detail=clauses(failed.detail, error.advice),
+            retry_after_s=error.retry_after_s,
+            is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
+        )

@@ -7,6 +7,8 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from time import perf_counter
 from typing import Any
 from urllib.parse import urlsplit
@@ -202,7 +204,9 @@ def redacted(secrets: Collection[str], text: str) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait before the next request; 0 if the headers name no number.
+    """Return the seconds to wait before the next request; 0 if the headers ask for none, or cannot be read.
+
+    A moment is compared with the server's own clock in `Date`, or with the clock here.
 
     Args:
         headers: of a response, by name in lower case, as `httpx.Headers` are.
@@ -213,4 +217,17 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         except ValueError:
             continue
         return min(seconds, LONGEST_S) if seconds > 0.0 else 0.0  # NaN is 0
-    return 0.0
+    until = _moment(headers.get("retry-after", ""))
+    if until is None:
+        return 0.0
+    now = _moment(headers.get("date", "")) or datetime.now(UTC)  # noqa: TID251  # a pause enters no result
+    return min(max(0.0, (until - now).total_seconds()), LONGEST_S)
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a date of HTTP in any of its three forms; None if it is none. Its zone is UTC."""
+    try:
+        found = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

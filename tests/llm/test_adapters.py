@@ -215,13 +215,22 @@ async def test_every_adapter_logs_what_it_asks_at_debug_alone(caplog: pytest.Log
     assert prompts == [r'llm_prompt asked_by="agent 12 in tick 340" prompt="What \"next\"?"'] * 2
 
 
+NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
 @catalogue(
     ("headers", "seconds"),
     [
         ({}, 0.0),
         *(({"retry-after": text}, seconds) for text, seconds in (("3", 3.0), ("-3", 0.0), ("nan", 0.0), ("soon", 0.0))),
         ({"retry-after": "inf"}, LONGEST_S),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30", "date": NOW}, 30.0),
+        ({"retry-after": "Wed Oct 21 07:28:30 2026", "date": NOW}, 30.0),
+        ({"retry-after": "Wednesday, 21-Oct-26 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:27:30 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 99 Oct 2026 07:27:30 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 1998 07:28:30 GMT"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
         ({"x-ms-retry-after-ms": "250"}, 0.25),
         ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),

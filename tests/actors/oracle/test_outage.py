@@ -188,7 +188,7 @@ async def test_a_server_that_takes_five_calls_a_second_costs_no_choice(retry_aft
     server.retry_after_s = retry_after_s
     bench = Bench(server, OracleConfig(max_concurrency=16, deadline_s=60.0))
     assert fallbacks(await bench.ask(*map(question, range(250)))) == []
-    assert 1.8 < 250 / anyio.current_time() < 5.1
+    assert 4.0 < 250 / anyio.current_time() < 5.1
 
 
 @in_schedules(5)

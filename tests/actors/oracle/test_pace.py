@@ -60,20 +60,44 @@ def test_no_window_ever_holds_more_than_its_share_and_a_burst(rate: float, pause
             assert last - first + 1 <= allowed + (times[last] - begun) * rate + 1e-6
 
 
-def test_a_refusal_lowers_calls_once_for_one_overload_and_answers_win_them_back_step_by_step() -> None:
-    pace, limits = Pace(64), list[int]()
-    pace.ended("overloaded", begun=1.0, now=2.0)
-    pace.ended("overloaded", begun=1.9, now=2.1)  # begun before the limit was lowered
+def test_a_refusal_lowers_calls_and_rate_once_for_one_overload() -> None:
+    pace = Pace(64, 100.0)
+    for _ in range(4):
+        pace.ended(None, begun=1.0, now=2.0)
+    pace.ended("overloaded", begun=1.0, now=2.0, is_limited=True)
+    assert pace.limit == 32
+    pace.take(2.0)
+    assert pace.delay(2.0) == pytest.approx(1 / (0.9 * 1.25 * 4)), "near the answers of the latest second"
+    pace.ended("overloaded", begun=1.9, now=2.1, is_limited=True)  # begun before the limit was lowered
     pace.ended("timeout", begun=3.0, now=4.0)  # no refusal
     assert pace.limit == 32
-    for time in range(3, 20):
-        pace.ended("overloaded", begun=float(time), now=time + 0.5)
+    pace.ended("overloaded", begun=3.0, now=4.0, is_limited=True)
+    assert pace.limit == 16
+
+
+def test_answers_win_back_calls_step_by_step_and_the_rate_up_to_the_configured_one() -> None:
+    pace, limits = Pace(16, 10.0), list[int]()
+    for time in range(20):
+        pace.ended("overloaded", begun=float(time), now=time + 0.5, is_limited=True)
     assert pace.limit == 1
     for time in range(30, 180):
         pace.ended(None, begun=float(time), now=time + 1.0)
         limits.append(pace.limit)
     assert max(after - before for before, after in pairwise(limits)) == 1
-    assert limits[-1] == 64
+    assert limits[-1] == 16
+    pace.take(200.0)
+    assert pace.delay(200.0) == pytest.approx(0.1)
+
+
+def test_without_a_configured_rate_refusals_teach_one_that_answers_lift_again() -> None:
+    pace = Pace(4)
+    pace.ended("overloaded", begun=0.0, now=0.0, is_limited=True)
+    pace.take(0.0)
+    assert pace.delay(0.0) == 1.0
+    for time in range(1, 60):
+        pace.ended(None, begun=float(time), now=float(time))
+    pace.take(60.0)
+    assert pace.delay(60.0) < 0.01
 
 
 def test_no_call_starts_in_a_pause_that_the_server_asked_for() -> None:
