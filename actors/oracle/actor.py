@@ -37,7 +37,7 @@ from prism.agents.questions import Questions
 from prism.columns import Ints
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
-from prism.llm.question_id import ASKED, Asked, TraceIds
+from prism.llm.question_id import ASKED, Asked, question_id
 from prism.llm.spending import cost_usd, metered
 from prism.statechart import ATTEMPT, Oracle
 
@@ -63,7 +63,7 @@ class OracleActor:
         ticks: returns the whole ticks of the run so far, for an error message.
         is_awaited: returns whether the tick under way cannot end without an answer.
         observer: is told of every call.
-        ids: the ids of questions, for the model's server and the log.
+        seed: of the run, for the ids of questions.
         sharing: the questions that share judgements; None if none do.
     """
 
@@ -82,7 +82,7 @@ class OracleActor:
         ticks: Callable[[], int] = lambda: 0,
         is_awaited: Callable[[], bool] = lambda: True,
         observer: Observer | None = None,
-        ids: TraceIds | None = None,
+        seed: int = 0,
         sharing: Sharing | None = None,
     ) -> None:
         self.oracle, self.sharing = oracle, sharing
@@ -95,7 +95,7 @@ class OracleActor:
         self._prices = prices or PricesConfig()
         self._ticks, self._is_awaited = ticks, is_awaited
         self._observer = observer or Observer()
-        self._ids = ids or TraceIds(seed=0)
+        self._seed = seed
         is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
         self._computes = is_unlimited and not (oracle.waits or oracle.replays)
         """True if many questions may be answered at once: the oracle computes its answers, and there is no limit."""
@@ -383,7 +383,7 @@ class OracleActor:
         ATTEMPT.set(waiting.unreadable)  # of this task alone
         if self.oracle.waits:  # the requests and the log lines of this task carry the id of its question
             question = waiting.question
-            asked = Asked(self._id_of(question), self._ids.trace(question.tick), waiting.tries + 1, self._process)
+            asked = Asked(self._id_of(question), waiting.tries + 1, self._process)
             ASKED.set(asked)
             structlog.contextvars.bind_contextvars(question=asked.question)
         answer = await self._ask(waiting, call.within_s)
@@ -427,7 +427,7 @@ class OracleActor:
         """Ask the test question, to tell a server that is away from a question that fails by itself."""
         self._calling += 1
         question, number = waiting.question, secrets.randbits(31)
-        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process))
+        ASKED.set(Asked(f"test-{number}", 1, self._process))
         answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s, test=number)
         self._calling -= 1
         self.admission.ended(call, answer, anyio.current_time())
@@ -517,4 +517,4 @@ class OracleActor:
                 await asyncio.sleep(0)
 
     def _id_of(self, question: Question[Any]) -> str:
-        return self._ids.question(question.tick, question.agent, self._codec.encode(question))
+        return question_id(self._seed, question.tick, question.agent, self._codec.encode(question))

@@ -357,7 +357,7 @@ async def run_recorded(  # each thing that a run needs once
         execute=execute,
     )
     with collector_paused():
-        simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name, engine)
+        simulation = Simulation(settings, run.domain, oracle, store, observer, engine)
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     await scatter(simulation, run.checkpoint)
@@ -440,7 +440,7 @@ async def execute_in_memory(
             async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
                 with collector_paused():
                     watching = host.observer or observer
-                    simulation = Simulation(config, domain, opened.oracle, None, watching, RUN_ID, engine)
+                    simulation = Simulation(config, domain, opened.oracle, None, watching, engine)
                 logs.tick = lambda: simulation.engine.tick
                 begun = perf_counter()
                 emit(run_started(config, domain, opened.description, own_version))

@@ -38,7 +38,6 @@ from prism.bundles import Bundles
 from prism.columns import Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Measure, Stretch
-from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.sharing import Role
 from prism.sharing.table import sharing_table
@@ -81,7 +80,6 @@ class Simulation:
     Args:
         oracle: the oracle that is asked; by default the domain's embedded one.
         record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
-        name: the run's name, for the ids of its traces.
     """
 
     def __init__(  # each of its neighbours once
@@ -91,7 +89,6 @@ class Simulation:
         oracle: Oracle[Any] | None = None,
         record: Record | None = None,
         observer: Observer | None = None,
-        name: str = "",
         engine: Callable[..., EngineActor] = EngineActor,
     ) -> None:
         if isinstance(domain, HasTurns):
@@ -137,7 +134,7 @@ class Simulation:
             ticks=lambda: self.engine.tick,
             is_awaited=lambda: self.engine.waits_since is not None,
             observer=self._observer,
-            ids=TraceIds(seed=config.simulation.seed, run=name),
+            seed=config.simulation.seed,
             sharing=None if table is None else Sharing(table, oracle, domain.asker),
         )
         self.engine.may_be_spent = self.oracle.admission.may_be_spent

@@ -52,7 +52,7 @@ class Exchange(msgspec.Struct, kw_only=True):
         call: the number of a question, from 1 on.
         status: None if no answer was begun.
         abandoned: True if the client left before the end, or the server was stopped.
-        request_id, traceparent: the headers by which the client names the call.
+        request_id: the header by which the client names the call.
     """
 
     method: str
@@ -65,7 +65,6 @@ class Exchange(msgspec.Struct, kw_only=True):
     status: int | None = None
     abandoned: bool = False
     request_id: str = ""
-    traceparent: str = ""
 
     def line(self) -> str:
         return json.dumps(msgspec.structs.asdict(self))
@@ -300,7 +299,6 @@ class Handler(BaseHTTPRequestHandler):
             body=self.body,
             started_s=time.monotonic(),
             request_id=self.headers.get("X-Request-Id", ""),
-            traceparent=self.headers.get("traceparent", ""),
         )
         owner = self.server.owner
         owner.begin(exchange)

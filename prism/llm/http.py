@@ -19,7 +19,7 @@ import httpx
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import REASONS, LLMFailureException, Reason, Usage, meaning_of
 from prism.llm.gateway import ATTEMPT_HEADER, FAILURE_HEADER
-from prism.llm.question_id import ASKED
+from prism.llm.question_id import ASKED, REQUEST_ID
 from prism.statechart.oracle import ATTEMPT
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
@@ -101,10 +101,9 @@ async def read_body(response: httpx.Response) -> None:
 
 
 async def name_question(request: httpx.Request) -> None:
-    """Add the headers that name the question, unless `llm.request.headers` has set them: a request hook."""
-    asked = ASKED.get()
-    for name, value in () if asked is None else asked.headers().items():
-        request.headers.setdefault(name, value)
+    """Add the header that names the question, unless `llm.request.headers` has set it: a request hook."""
+    if (asked := ASKED.get()) is not None:
+        request.headers.setdefault(REQUEST_ID, asked.name_request())
 
 
 async def name_attempt(request: httpx.Request) -> None:

@@ -54,6 +54,7 @@ from prism.llm.letters import (
     read_weights,
 )
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
+from prism.llm.question_id import REQUEST_ID
 from prism.llm.reply import Reply, text_of, usage_of
 from prism.wording import clauses
 
@@ -132,15 +133,11 @@ class ModelClient(Backend):
         within_s = self._config.timeout_s if deadline_s is None else deadline_s
         return bounded_call(self.component, within_s if self._gateway is None else math.inf, self._address.secrets)
 
-    async def forward(self, method: str, path: str, body: bytes, naming: Mapping[str, str], within_s: float) -> Replied:
-        """Send a request of a cell, and return the server's reply without any secret.
-
-        Args:
-            naming: the headers that name the question.
-        """
+    async def forward(self, method: str, path: str, body: bytes, name: str, within_s: float) -> Replied:
+        """Send a request of a cell by its name, and return the server's reply without any secret."""
         request = self._http.build_request(method, path, content=body, headers={"Content-Type": "application/json"})
-        for name, value in naming.items():
-            request.headers.setdefault(name, value)
+        if name:
+            request.headers.setdefault(REQUEST_ID, name)
         secrets = self._address.secrets
         try:
             with bounded_call(self.component, within_s, secrets):

@@ -13,7 +13,6 @@ import pytest
 
 from actors import run as run_config
 from actors.store.journal import JOURNAL
-from actors.store.oracle_log import ANSWERS
 from actors.store.run import header_in
 from prism.agents import Question
 from prism.config import Config
@@ -104,7 +103,7 @@ FORTY: Sections = plain(
 )
 
 
-def test_the_calls_of_a_question_have_its_id_are_one_trace_and_are_told_apart_from_those_of_an_equal_run(
+def test_the_calls_of_a_question_have_its_id_and_are_told_apart_from_those_of_an_equal_run(
     tmp_path: Path,
 ) -> None:
     with ModelServer(ServerSettings(faults=FaultPlan(at={8: Fault.ERROR, 9: Fault.ERROR}))) as server:
@@ -119,9 +118,7 @@ def test_the_calls_of_a_question_have_its_id_are_one_trace_and_are_told_apart_fr
     failed = [each for each in by_question.values() if any(call.fault is Fault.ERROR for call in each)]
     assert failed
     for each in failed:
-        parts = [call.traceparent.split("-") for call in each]
-        assert len({trace for _, trace, *_ in parts}) == 1
-        assert len({span for _, _, span, _ in parts}) == len({call.request_id.split("-")[3] for call in each}) >= 2
+        assert len({call.request_id.split("-")[3] for call in each}) >= 2
     seed, texts = header_in(tmp_path / "one").seed, dict[str, Any]()
     for question in chain.from_iterable(ticks_of(tmp_path / "one", Question)):
         assert question.context is not None
@@ -134,9 +131,7 @@ def test_the_calls_of_a_question_have_its_id_are_one_trace_and_are_told_apart_fr
     # An equal run of another name asks the same questions under names of its own, and has the same journal.
     assert {"-".join(call.request_id.split("-")[:3]) for call in second} == by_question.keys()
     assert len({call.request_id for call in (*first, *second)}) == len(first) + len(second)
-    assert {call.traceparent for call in first}.isdisjoint(call.traceparent for call in second)
     assert (tmp_path / "one" / JOURNAL).read_bytes() == (tmp_path / "another" / JOURNAL).read_bytes()
-    assert b"traceparent" not in (tmp_path / "one" / ANSWERS).read_bytes()
 
 
 PLACES = (

@@ -40,7 +40,7 @@ from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.config import Config, PricesConfig
 from prism.llm.gateway import ATTEMPT_HEADER, DEADLINE_HEADER, FAILURE_HEADER, Replied
 from prism.llm.model_client import WARM_UP, ModelClient
-from prism.llm.question_id import NAMING, REQUEST_ID
+from prism.llm.question_id import REQUEST_ID
 from prism.llm.spending import Spent, cost_usd
 from prism.llm.tape import TapeError
 
@@ -197,8 +197,8 @@ class Broker:
         counts = bool(asked.question)
         self._calls += counts
         within_s = min(asked.within_s, service.timeout_s) if counts else WARM_UP * service.timeout_s
-        naming = {name: text for name in NAMING if (text := asked.headers.get(name)) is not None}
-        reply = await model.forward(asked.method, asked.path, asked.body, naming, within_s)
+        name = asked.headers.get(REQUEST_ID, "")
+        reply = await model.forward(asked.method, asked.path, asked.body, name, within_s)
         if reply.pause_s > 0.0 and not reply.is_answer:
             self._places.pause(asked.service, min(reply.pause_s, PAUSE_MAX_S))
         added = Totals()

@@ -9,7 +9,7 @@ from actors.core.messages import Decided
 from prism.agents import Source
 from prism.config import OracleConfig
 from prism.errors import OracleResponseError, OracleUnavailableError
-from prism.llm.question_id import TraceIds
+from prism.llm.question_id import question_id
 from tests.actors.oracle.bench import Bench, falling_back, question
 from tests.actors.oracle.server import FaultyServer
 from tests.actors.oracles import ScriptedOracle, after, failing, never, saying
@@ -183,7 +183,7 @@ async def test_questions_of_a_kind_are_asked_one_after_the_other() -> None:
 
 
 def id_of(bench: Bench, agent: int, tick: int = 0) -> str:
-    return TraceIds(seed=0).question(tick, agent, bench.codec.encode(question(agent, tick)))
+    return question_id(0, tick, agent, bench.codec.encode(question(agent, tick)))
 
 
 @in_schedules(5)

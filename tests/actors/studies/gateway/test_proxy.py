@@ -1,6 +1,6 @@
 """The gateway of an experiment: its proxy, and its places for calls in virtual time."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Server:
         self.gate = anyio.Event()
         self.gate.set()
 
-    async def forward(self, _method: str, path: str, _body: bytes, _naming: Mapping[str, str], within_s: float) -> Any:
+    async def forward(self, _method: str, path: str, _body: bytes, _name: str, within_s: float) -> Any:
         self.asked, self.within_s, self.path = self.asked + 1, within_s, path
         text = str(self.asked)
         await self.gate.wait()
