@@ -9,7 +9,6 @@ import click
 from actors.cli.command import command, path_option
 from actors.cli.options import RUN, out_option
 from actors.cli.render import show
-from actors.logs.output import say
 from actors.runs import pack as packs
 from prism.wording import counted
 
@@ -29,8 +28,6 @@ def pack(path: Path, out: Path | None) -> None:
     """
     file = out or Path(f"{path.resolve().name}{packs.SUFFIX}")
     written = packs.pack(path, file)
-    for each in written.paths:
-        say(f"names a place of this machine: {each}")
     size = f"{counted(written.files, 'file')}, {written.bytes:,} bytes, packed to {written.packed_bytes:,}"
     show({"file": file, **written._asdict()}, lambda: [f"{file}: {size}"], brief=str(file))
 

@@ -57,8 +57,7 @@ from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.store.oracle_log import create_answers
 from actors.store.phase_file import PhaseFile
-from actors.store.recorded_ticks import RecordedTicks
-from actors.store.recovery import recover
+from actors.store.recovery import RecordedTicks, recover
 from actors.store.rounds import ROUNDS, content_of
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns, said_by

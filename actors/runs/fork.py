@@ -37,7 +37,7 @@ from actors.store.oracle_log import (
     scan_answers,
 )
 from actors.store.record import whole_ticks
-from actors.store.recorded_ticks import RecordedTicks
+from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS, content_of
 from actors.store.run import header_in, read_resolved
 from prism.checked import converted, field_types

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -64,7 +63,6 @@ SECRET_LENGTH_MIN: Final = 8
 """The fewest characters of a secret that is looked for: a shorter text occurs anywhere by chance."""
 Secrets = Mapping[str, frozenset[bytes]]
 """`{environment variable: its value, in each form in which it is looked for}`."""
-_TEXTS = (".yaml", ".json", ".csv", ".md")
 _DAMAGED = (tarfile.TarError, ZlibError, EOFError, ValueError, RecursionError)
 """The errors of the libraries for a file that is no whole tar file. Some go one call deeper with each header."""
 
@@ -74,13 +72,11 @@ class Written(NamedTuple):
 
     Args:
         files: in it; `bytes`: of these; `packed_bytes`: of the pack.
-        paths: `file: text` of each text in it that looks like a path of this machine.
     """
 
     files: int
     bytes: int
     packed_bytes: int
-    paths: tuple[str, ...]
 
 
 def pack(path: Path, out: Path) -> Written:
@@ -120,7 +116,7 @@ def pack(path: Path, out: Path) -> Written:
             size = _write(archive, path, name, {each: replaced.get(each) for each in files}, secrets)
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or out}: cannot be packed") from None
-    return Written(len(files), size, out.stat().st_size, tuple(_paths_in(path, files, replaced)))
+    return Written(len(files), size, out.stat().st_size)
 
 
 def _write(archive: tarfile.TarFile, path: Path, name: str, files: Mapping[str, bytes | None], secrets: Secrets) -> int:
@@ -232,19 +228,6 @@ def _refuse_secrets(path: Path, content: bytes | mmap, secrets: Secrets) -> None
         if any(content.find(form) >= 0 for form in forms):
             problem = f"has the value of ${variable} in it, so it is not packed"
             raise RunDirectoryError(f"{path}: {problem}; if it is no secret, unset ${variable}")
-
-
-def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield `file: text` of each text that looks like a path below this user's home, or in this directory."""
-    here = {str(Path.cwd()), str(path.resolve().parent)} - {"/"}
-    with suppress(RuntimeError):  # a user without a home directory
-        here |= {str(Path.home())} - {"/"}
-    pattern = re.compile("|".join(rf"{re.escape(each)}/[^\s\"',]*" for each in sorted(here, reverse=True)).encode())
-    for name in files:
-        if name.endswith(_TEXTS) and INPUTS not in name.split("/"):
-            content = replaced[name] if name in replaced else (path / name).read_bytes()
-            for found in dict.fromkeys(pattern.findall(content)):
-                yield f"{name}: {found.decode(errors='replace')}"
 
 
 def unpack(file: Path, out: Path | None = None) -> tuple[Path, int]:

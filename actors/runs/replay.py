@@ -27,8 +27,7 @@ from actors.store.checkpoint import Checkpoint
 from actors.store.disk import RealDisk
 from actors.store.manifest import CONFIG, Manifest, read_manifest
 from actors.store.oracle_log import ANSWERS
-from actors.store.recorded_ticks import RecordedTicks
-from actors.store.recovery import recover
+from actors.store.recovery import RecordedTicks, recover
 from actors.store.run import read_resolved
 from prism.agents import Trigger
 from prism.agents.questions import Decisions

@@ -29,7 +29,7 @@ from actors.store.checkpoint import Position
 from actors.store.disk import Disk
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
-from actors.store.recorded_ticks import RecordedTicks
+from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS
 from prism.agents import Question
 from prism.sharing.archetype import Judged

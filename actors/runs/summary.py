@@ -11,8 +11,7 @@ import msgspec
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.core.snapshot import Exchange
 from actors.factory.calibrated import calibration_label
-from actors.runs.interventions import DoneIntervention, interventions_done
-from actors.runs.no_effect import no_effect_in
+from actors.runs.no_effect import DoneIntervention, interventions_done, no_effect_in
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words

@@ -9,7 +9,7 @@ import msgspec
 from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.frames import encode_frame
 from actors.runs.replay import AbsentOracle
-from actors.store.findings import verify_files
+from actors.runs.verify import verify_files
 from actors.store.journal import JOURNAL, Header, create_journal
 from actors.store.oracle_log import ANSWERS
 from actors.store.rounds import ROUNDS

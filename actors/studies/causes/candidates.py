@@ -17,7 +17,7 @@ from actors.core.messages import Decided, QuestionName
 from actors.explain.futures import Change
 from actors.explain.retrace import OpenRun
 from actors.explain.what_if import answer_as
-from actors.runs.interventions import what as what_it_did
+from actors.runs.no_effect import what as what_it_did
 from actors.store.oracle_log import KeptAnswers
 from actors.store.posts import COLUMNS, posts_until
 from actors.store.record import Block, tick_of_rows

@@ -115,16 +115,6 @@ def test_what_could_not_be_unpacked_or_is_in_use_or_has_a_key_is_not_packed(
             refused(prism, "feed", told)
 
 
-def test_each_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism, tmp_path: Path) -> None:
-    with Path(feed, CONFIG).open("a") as config:
-        config.write(f"# {tmp_path}/notes and {tmp_path}/ties, {tmp_path}/notes\n")
-    told = prism("pack", "feed", "--out", "n").err.splitlines()
-    assert [line.partition("this machine: ")[2] for line in told] == [
-        f"config.yaml: {tmp_path}/notes",
-        f"config.yaml: {tmp_path}/ties",
-    ]
-
-
 def test_what_is_behind_a_symbolic_link_is_not_packed(feed: Path, prism: Prism, tmp_path: Path) -> None:
     (kept,) = feed.glob(f"inputs/*/{NAME.replace('*', '[*]').replace('?', '[?]')}")
     for place in (feed / "summary.json", kept, feed / "inputs"):

@@ -13,8 +13,7 @@ from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_header
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import LoggedAnswer, create_answers, encode_answer
-from actors.store.recorded_ticks import RecordedTicks
-from actors.store.recovery import recover
+from actors.store.recovery import RecordedTicks, recover
 from prism.agents import Question
 from prism.bundles import Bundles
 from prism.columns import Column, pack

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from actors.core.phase import Phase
+from actors.runs.verify import Verification, verify_files
 from actors.store.checkpoint import write_checkpoint
-from actors.store.findings import Verification, verify_files
 from actors.store.journal import JOURNAL
 from actors.store.listing import RunStatus, list_run, runs_in
 from actors.store.lock import locked
@@ -183,6 +183,6 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
         disk.append(ROUNDS, row(2))
         return scan_answers(*arguments)
 
-    monkeypatch.setattr("actors.store.findings.scan_answers", meanwhile)
+    monkeypatch.setattr("actors.runs.verify.scan_answers", meanwhile)
     assert verify_files(disk).is_good
     assert bad(verify_files(disk)) == [ROUNDS]

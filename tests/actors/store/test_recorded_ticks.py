@@ -9,7 +9,7 @@ from actors.core.errors import DivergedError
 from actors.core.frames import RunningDigest
 from actors.core.messages import LATE, Message
 from actors.store.journal import JOURNAL
-from actors.store.recorded_ticks import RecordedTicks, difference
+from actors.store.recovery import RecordedTicks, difference
 from prism.agents import Source, Update
 from prism.events import Intervened, PostEvent
 from prism.rows import Heap, TickRows
