@@ -140,18 +140,11 @@ class Executed(NamedTuple):
 
 
 def refuse_lost(done: Executed, place: Path) -> None:
-    """Print the problems of cells without a result, alike ones once, with the first cell that has it."""
-    alike: dict[str, list[str]] = {}
-    for cell, problem in done.problems.items():
-        alike.setdefault(problem.replace(str(place / CELLS / cell), "").lstrip(": /"), []).append(cell)
-    for problem, cells in list(alike.items())[:PROBLEMS_SHOWN]:
-        more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
-        say(f"{place / CELLS / cells[0]}{more}: {problem}", level="error")
-    if len(alike) > PROBLEMS_SHOWN:
-        left = f"and {len(alike) - PROBLEMS_SHOWN:,} other problems"
-        say(f"{left}; {place / OUTCOME} names every cell without a result", level="error")
+    """Print the problems of the first cells without a result, and raise an error if there are any."""
+    for cell, problem in list(done.problems.items())[:PROBLEMS_SHOWN]:
+        say(f"{place / CELLS / cell}: {problem.replace(str(place / CELLS / cell), '').lstrip(': /')}", level="error")
     if done.problems:
-        lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
+        lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result; {OUTCOME} names each"
         raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
 
 
@@ -165,7 +158,7 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             register(out, made.sealed)
         promised = record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
-        is_first, begun, is_measuring, note = iter([True]), time.monotonic(), False, ""
+        is_first, begun, note = iter([True]), time.monotonic(), ""
 
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
@@ -174,13 +167,11 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             def shown() -> Standing:
                 now = executor.standing
                 ended, total, since_s = now.done + now.failed, now.total + known, time.monotonic() - begun
-                left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
-                parts = [f"{now.running:,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
-                parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
-                measuring = ["working out the measures"] if is_measuring else []
-                more = [", ".join(parts), *([now.note] if now.note else []), *measuring]
-                words = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
-                return Standing(words, ended + known, total, tuple(more))
+                parts = [f"{ended + known:,} of {total:,} cells", f"{now.running:,} running", f"{now.failed:,} failed"]
+                parts += [duration(since_s)]
+                if 0 < ended < now.total:
+                    parts.append(f"{duration(since_s / ended * (now.total - ended))} left")
+                return Standing(", ".join([*parts, *([now.note] if now.note else [])]), ended + known, total)
 
             def on_done(cell: Cell, done: Done) -> None:
                 nonlocal note
@@ -198,7 +189,6 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             stack.enter_context(progress_shown(shown, has_lines=False))
 
             failed = executor.run(cells_to_do(made, out), out, on_done)
-            is_measuring = True
             values, unread = read_values(made, out, failed)
             problems = {**failed, **unread}
             counted = gateway and gateway.statistics()

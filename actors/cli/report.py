@@ -75,26 +75,22 @@ def report(
         from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:
         raise click.ClickException(NO_PLOTS) from None
-    step, read = ["reading"], [0, 1]
+    step = ["reading"]
 
     def on_step(title: str) -> None:
         step[0] = f"drawing: {title}"
-        read[:] = 0, 1
 
-    def on_read(done: int, of: int) -> None:
-        read[:] = done, of
-
-    with progress_shown(lambda: Standing(step[0], read[0], read[1]), has_lines=False):
+    with progress_shown(lambda: Standing(step[0]), has_lines=False):
         studies = [path for path in paths if is_experiment(path)]
         if studies and (len(paths) > 1 or files):
             alone = "make its report alone" if len(paths) > 1 else "its report takes no --against"
             raise RunDirectoryError(f"{studies[0]}: is an experiment; {alone}")
         if not studies:
-            runs = read_runs(paths, partial(step.__setitem__, 0), on_read)
+            runs = read_runs(paths, partial(step.__setitem__, 0))
             html = written(runs, read_real_of(runs[0], files), on_step)
         else:
             require(["scipy"], "experiments are judged with scipy")
-            html = experiment_report(read_experiment_record(studies[0], on_read), on_step)
+            html = experiment_report(read_experiment_record(studies[0]), on_step)
         content = html.encode()
         write_file(out, content, follows=True)
         if figures is not None:

@@ -35,13 +35,11 @@ class Standing(NamedTuple):
     Args:
         words: the state in words.
         done, whole: the part that is done, and the whole; without a whole there is no bar.
-        more: further lines, for a terminal.
     """
 
     words: str
     done: float = 0.0
     whole: float = 0.0
-    more: tuple[str, ...] = ()
 
 
 def live_console() -> SafeConsole | None:
@@ -81,14 +79,10 @@ def step_shown(step: str) -> AbstractContextManager[None]:
 
 def _show(console: SafeConsole | None, read: Callable[[], Standing], ended: Event, after_s: float) -> None:
     def drawn() -> Table:
-        now, rows = read(), Table.grid()
+        now, bar = read(), Table.grid(padding=(0, 1))
         words = Text(printable(now.words if now.whole else f"prism: {now.words}"))
-        bar = Table.grid(padding=(0, 1))
         bar.add_row(*([ProgressBar(now.whole, now.done, width=30)] if now.whole else []), words)
-        rows.add_row(bar)
-        for line in now.more:
-            rows.add_row(Text(printable(line), style="dim"))
-        return rows
+        return bar
 
     if console is None:
         while not ended.wait(LINE_EVERY_S):
