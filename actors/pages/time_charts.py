@@ -219,7 +219,7 @@ def _year(quarter: Quarter) -> float:
 
 
 def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
-    """Return the four indicators over time, beside history at the same time, or beside its usual range."""
+    """Return the four indicators over time, beside history at the same time."""
     first = groups[0].first
     start, ends = start_quarter(first.config), {name: first.rounds[name][-1] for name in _INDICATORS}
     real = real_columns(history) if history else {}
@@ -232,14 +232,8 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
             low, high = min(each.x[0] for each in own.values()), max(each.x[-1] for each in own.values())
             kept = [(x, y) for x, y in zip(years, real[name], strict=True) if low <= x <= high]
             panel = panel._replace(dots=([x for x, _ in kept], [y for _, y in kept]))
-        elif real:
-            usual = np.quantile(real[name], (0.05, 0.95))
-            panel = panel._replace(band=(float(usual[0]), float(usual[1])))
         panels[str(title)] = panel
-    beside = ""
-    if real:
-        nine = f"Grey: nine tenths of the quarters of {source}."
-        beside = f" {nine}" if start is None else f" Dots: {source}, the same quarters of history."
+    beside = f" Dots: {source}, the same quarters of history." if real and start is not None else ""
     reading = (
         f"At the end the interest rate is {ends['interest_rate']:.2f}% and inflation {ends['inflation']:.2f}%"
         f"{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."

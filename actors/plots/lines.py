@@ -54,7 +54,6 @@ class Panel(NamedTuple):
     courses: Mapping[str, Course]  # `{series: its course}`
     color: str = ""  # of a panel that has one series: the colour of its filled area
     dots: tuple[Sequence[float], Sequence[float]] = ((), ())  # other values, as dots: places and values
-    band: tuple[float, float] | None = None  # a range that is shaded over the whole panel
     least: float | None = None  # a value that the axis reaches down to
     target: float | None = None  # a level that is aimed at, as a dashed line
 
@@ -194,8 +193,6 @@ def _layers(
     layers: list[alt.Chart] = []
     if any(panel.least is not None for panel in each):
         layers.append(layer("least").mark_point(opacity=0).encode(y=y))
-    if any(panel.band is not None for panel in each):
-        layers.append(layer("band").mark_rect(color=LINE, opacity=0.18).encode(y=y, y2="high:Q"))
     if any(panel.target is not None for panel in each):
         layers.append(layer("target").mark_rule(color=LINE, strokeDash=[4, 3]).encode(y=y))
     if filled or any((one.high > one.low).any() for one in courses):
@@ -240,8 +237,6 @@ def _rows(panels: Mapping[str, Panel], words: Mapping[str, str]) -> list[dict[st
                 of = {**own, "kind": "seed", "of": f"{series} {place}"}
                 rows += [{**of, **row} for row in columns(x=each.x, y=values)]
         rows += [{**one, "kind": "dot", **row} for row in columns(x=panel.dots[0], y=panel.dots[1])]
-        if panel.band is not None:
-            rows.append({**one, "kind": "band", "y": panel.band[0], "high": panel.band[1]})
         if panel.target is not None:
             rows.append({**one, "kind": "target", "y": panel.target})
         if panel.least is not None:

@@ -169,7 +169,6 @@ class Site:
         is_running, problem = line.run.holder is not None, run.problem
         if journal is not None and journal.damage is not None and not problem:
             problem = _damage_words(journal, is_running=is_running)
-        opens_at, opened = _opening(journal, line)
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return {
             "label": run.label,
@@ -180,8 +179,7 @@ class Site:
             "is_reading": is_reading,
             "read_ticks": 0 if journal is None else journal.ticks,
             "round": 1 if run.opened is None else run.opened.config.simulation.ticks_per_round,
-            "opens_at": opens_at,  # the tick that is shown first
-            "opened": opened,  # why
+            "opens_at": _opening(journal, line),  # the tick that is shown first
             "states": run.styles,
             "pictures": tuple(show.pictures),  # as `prism.show.Show` has them
             "version": self._version(run),  # changes when its sections do
@@ -310,19 +308,14 @@ def _damage_words(journal: Followed, *, is_running: bool) -> str:
     return f"the journal is damaged at byte {damage.offset:,}, in tick {journal.ticks:,}: {damage.problem}"
 
 
-def _opening(journal: Followed | None, line: RunLine) -> tuple[int, str]:
-    """Return the tick with which a run opens, and the reason in words: the busiest if ticks differ, else the end."""
+def _opening(journal: Followed | None, line: RunLine) -> int:
+    """Return the tick with which a run opens: the busiest if ticks differ, else the end."""
     course = None if journal is None else journal.course()
     if course is None or not course.ticks:
-        return 0, ""
-    if line.run.holder is not None:
-        return course.ticks[-1], "This page follows the run: it shows the latest tick."
-    first = [row[0] for row in course.states]
-    if journal is None or min(first) == max(first):
-        return course.ticks[-1], "Opened at the end of the run."
-    busy, name = line.run.agents - min(first), journal.states[0].replace("_", " ")
-    told = f"{busy:,} of {line.run.agents:,} {line.nouns} are not {name}"
-    return course.ticks[first.index(min(first))], f"Opened at the busiest tick: {told}."
+        return 0
+    idle = [row[0] for row in course.states]
+    is_even = line.run.holder is not None or min(idle) == max(idle)
+    return course.ticks[-1] if is_even else course.ticks[idle.index(min(idle))]
 
 
 def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path) -> list[Node]:

@@ -19,7 +19,6 @@ class Session {
     this.tick = given("tick");
     this.agent = given("agent");
     this.follows = this.tick === null;
-    this.opened = ""; // why the page shows this tick, until another is chosen
     this.why = null; // the agent and the tick that are explained
     this.states = null; // of each person that is drawn, at the tick `statesOf`
     this.listeners = {};
@@ -42,7 +41,6 @@ class Session {
     const wanted = Math.min(Math.max(Math.round(tick), 0), this.last);
     if (byHand) {
       this.follows = wanted === this.last && this.page?.is_running;
-      this.opened = "";
     }
     if (wanted === this.tick) return;
     this.tick = wanted;
@@ -92,7 +90,7 @@ export function showRun(main, name, query) {
     }
     if (session.tick !== null && session.tick !== offered) wanted = undefined; // the reader has moved meanwhile
     else if (wanted !== null) session.tick = Math.min(wanted, session.last);
-    else [session.tick, session.opened] = [page.opens_at, page.opened];
+    else session.tick = page.opens_at;
     offered = session.tick;
     if (!page.is_reading) wanted = undefined;
   }
@@ -198,7 +196,7 @@ function clock(session, ends) {
   const play = el("button", { class: "play", type: "button", onclick: () => toggle() }, "▶ Play");
   const speed = el("select", { "aria-label": "Speed of play" }, SPEEDS.map((each) => el("option", { value: each }, `${each} a second`)));
   speed.value = "10";
-  const said = el("output", {}), why = el("p", { class: "quiet opened" });
+  const said = el("output", {});
   const move = (sign, name, key) => el("button", { type: "button", "aria-label": name, title: name, onclick: () => session.show(to(key)) }, sign);
   let timer = 0, isPlaying = false;
 
@@ -243,9 +241,6 @@ function clock(session, ends) {
     slider.value = session.tick;
     slider.setAttribute("aria-valuetext", `tick ${session.tick} of ${session.last}`);
     put(said, `tick ${count(session.tick)}`);
-    const end = el("button", { type: "button", class: "link", onclick: () => session.show(session.last) }, "Go to the end");
-    put(why, session.opened, session.opened && session.tick < session.last ? [" ", end] : null);
-    why.hidden = !session.opened;
   }
 
   session.on("tick", draw);
@@ -256,7 +251,7 @@ function clock(session, ends) {
     isPlaying = false;
     removeEventListener("keydown", key);
   });
-  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, move("«", "One round back", "PageUp"), move("‹", "One tick back", "ArrowLeft"), play, move("›", "One tick on", "ArrowRight"), move("»", "One round on", "PageDown"), speed), slider, said, why);
+  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, move("«", "One round back", "PageUp"), move("‹", "One tick back", "ArrowLeft"), play, move("›", "One tick on", "ArrowRight"), move("»", "One round on", "PageDown"), speed), slider, said);
 }
 
 /** Return the panel of what a tick changes; the network's states come with it. */

@@ -37,11 +37,10 @@ TREE = Node(
 def test_a_page_has_the_rules_of_a_turn_in_words_and_its_values_without_brackets() -> None:
     said = rendered(explanation(TREE)).replace("\n", "")
     assert '<dt>what it saw</dt><dd><dl class="facts"><div><dt>topics</dt><dd>art, no</dd></div></dl>' in said
-    assert "<strong>feed_ready: idle → scrolling</strong>" in said
-    assert "holds ✓ taken" in said
+    assert "<strong><span>yes idle → feed_ready → scrolling &lt;- taken</span></strong>" in said
     assert "--" not in said
-    seen = parsed(said)
-    assert {"table", "pre", "code", "progress", "dl", "h3"} <= {*seen.elements}
+    assert "liking 0.250" in said
+    assert {"table", "pre", "code", "dl", "h3"} <= {*parsed(said).elements}
 
 
 @catalogue("text", TEXTS.values())
