@@ -13,7 +13,7 @@ from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import group_name
 from actors.pages.html import tag
 from actors.pages.words import count, listed, plural, share
-from actors.pages.words import figure as digits
+from actors.pages.words import pages_number as digits
 from actors.plots.cascades import (
     cascade,
     cascade_depths,

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from actors.display.words import usd
-from actors.pages.card import Chart, Table, chart_of
+from actors.pages.card import Chart, Table, chart_of, table_of
 from actors.pages.groups import group_name
+from actors.pages.html import Node, tag
 from actors.pages.words import count, interval, listed, plural, share, spread
 from actors.plots.cascades import tails
 from actors.plots.rows import Row, rows
-from actors.plots.theme import TEXT
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
-from prism.palette import BLUE, SOURCES
+from prism.palette import SOURCES
 
 _SOURCE_WORDS = {
     "rule": "a rule of the chart",
@@ -157,44 +157,33 @@ def feed_table(groups: Sequence[RunGroup]) -> Table | None:
 # Shared judgements
 
 
-def sharing_chart(run: RunRecord) -> list[Chart]:
-    """Return a chart of the judgements that a run has shared; none without sharing."""
+def sharing_parts(run: RunRecord) -> list[Node]:
+    """Return the judgements that a run has shared, in sentences and as a table; nothing without sharing."""
     sharing = None if run.summary is None else run.summary.sharing
     if sharing is None or not sharing.shares:
         return []
-    bars, cells = [], []
-    for each in sharing.shares:
-        for option, shared in each.shared.items():
-            corrected = each.corrected.get(option)
-            row = Row(f"{each.trigger} ({each.state}): {option}", color=TEXT, bar=shared)
-            if corrected is not None:
-                row = row._replace(mean=corrected.mean, low=corrected.low, high=corrected.high)
-            bars.append(row)
-            cells.append(
-                (
-                    f"{each.trigger} ({each.state})",
-                    option,
-                    f"{shared:.4f}",
-                    "" if corrected is None else interval(corrected, 4),
-                    each.questions,
-                    each.audits,
-                )
-            )
-    columns = ("trigger", "option", "as shared", "if all were asked (95%)", "questions", "audits")
-    names = [("as shared", BLUE, "square"), ("if all had been asked, with its 95% interval", TEXT, "circle")]
-    asked = sharing.asked_for_all + sharing.audited
-    drew, ratio = count(sharing.shared), f"{sharing.questions_per_call:,.1f} for each that was asked"
-    parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {ratio}."]
+    asked, ratio = sharing.asked_for_all + sharing.audited, f"{sharing.questions_per_call:,.1f} for each that was asked"
+    parts = [f"{plural(asked, 'question')} were asked, and {count(sharing.shared)} drew from what they got: {ratio}."]
     if sharing.divergence is None:
         parts.append("There were no audits, so the error is not known.")
     else:
-        parts.append(
-            f"What was shared is {interval(sharing.divergence, 4)} bits from what these people would have got, "
-            f"by {plural(sharing.audited, 'audit')}."
-        )
+        bits = f"{interval(sharing.divergence, 4)} bits from what these people would have got"
+        parts.append(f"What was shared is {bits}, by {plural(sharing.audited, 'audit')}.")
     if sharing.furthest:
         first = sharing.furthest[0]
         bits = interval(first.divergence, 4)
         parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
-    drawn = rows(bars, "share of questions", "What was shared", " ".join(parts), names=names)
-    return [chart_of(drawn, Table(columns, cells))]
+    cells = [
+        (
+            f"{each.trigger} ({each.state}): {option}",
+            f"{shared:.4f}",
+            "" if (corrected := each.corrected.get(option)) is None else interval(corrected, 4),
+            each.questions,
+            each.audits,
+        )
+        for each in sharing.shares
+        for option, shared in each.shared.items()
+    ]
+    columns = ("option", "as shared", "if all were asked (95%)", "questions", "audits")
+    shown = table_of(Table(columns, cells), "What was shared, as shares of questions", is_shown=True)
+    return [tag("p", " ".join(parts)), shown]

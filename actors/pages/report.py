@@ -18,13 +18,14 @@ from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import shape_charts, tree_charts
 from actors.pages.cause_charts import anchor, cause_parts
 from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table, sharing_chart
+from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table, sharing_parts
 from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing, told_of
 from actors.pages.time_charts import (
     chart_with_counts,
-    economy_charts,
     flow_table,
+    indicators_chart,
     measures_chart,
+    moments_table,
     only_state,
     states_chart,
     world_chart,
@@ -149,11 +150,13 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
         yield _cascades(groups, real, alone, kept)
     yield _people(groups, alone)
     if "quarters" in pictures:
-        charts = economy_charts(groups, real.quarters, real.source)
-        parts: list[Node] = [grid(charts, "quarters")] if charts else [missing("No whole quarter was run.")]
+        chart = indicators_chart(groups, real.quarters, real.source)
+        parts: list[Node] = [grid([chart], "quarters") if chart else missing("No whole quarter was run.")]
         if not real.quarters:
             parts.append(missing("No file of history is given: name one with --against."))
-        if charts and len(charts) < 2:
+        if (told := moments_table(groups, real.quarters, real.source)) is not None:
+            parts.append(table_of(*told, is_shown=True))
+        elif chart:
             parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
         yield Section("quarters", "The economy", parts)
     if not {"cascades", "quarters"} & {*pictures}:
@@ -165,8 +168,10 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
         yield Section("causes", "Causes", found) if found else None
         yield audit_section(alone.path, [alone.listed.digest])
     yield _states(groups, alone)
-    charts = [*decision_charts(groups), *([] if alone is None else sharing_chart(alone))]
+    charts = decision_charts(groups)
     parts = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
+    if alone is not None:
+        parts += sharing_parts(alone)
     if all(run.oracle is None for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
     if (fallbacks := fallback_table(runs)) is None:

@@ -11,7 +11,7 @@ from actors.factory.input_files import plain_name
 from actors.pages.card import Table
 from actors.pages.groups import group_name
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, sharing_notice, spread
-from actors.pages.words import figure as digits
+from actors.pages.words import pages_number as digits
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS

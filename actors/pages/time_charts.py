@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -13,9 +12,8 @@ from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import clock, courses, marks, notes
 from actors.pages.words import count, listed, plural, share, spread
 from actors.plots.lines import Panel, over_time
-from actors.plots.rows import Row, rows
 from actors.plots.statechart import statechart
-from actors.plots.theme import TEXT, color_of
+from actors.plots.theme import color_of
 from actors.results.observed import start_quarter
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.rounds import growth_in_rounds, numbers_of
@@ -201,25 +199,17 @@ def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], 
 # An economy
 
 
-def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> list[Chart]:
-    """Return an economy's indicators and their moments beside history.
-
-    `history`: real quarters; an empty one leaves history out.
-    """
-    if not groups[0].first.rounds.get("interest_rate"):
-        return []
-    charts = [_indicators(groups, history, source)]
-    if all(_with_moments(group) for group in groups):
-        charts.append(_moment_chart(groups, history, source))
-    return charts
-
-
 def _year(quarter: Quarter) -> float:
     return quarter.year + (quarter.number - 0.5) / YEAR_QUARTERS
 
 
-def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
-    """Return the four indicators over time, beside history at the same time."""
+def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart | None:
+    """Return the four indicators over time, beside history at the same time; None before the first quarter.
+
+    `history`: real quarters; an empty one leaves history out.
+    """
+    if not groups[0].first.rounds.get("interest_rate"):
+        return None
     first = groups[0].first
     start, ends = start_quarter(first.config), {name: first.rounds[name][-1] for name in _INDICATORS}
     real = real_columns(history) if history else {}
@@ -273,37 +263,25 @@ def _quarter_name(start: Quarter | None, at: int) -> str:
     return str(quarter)
 
 
-def _with_moments(group: RunGroup) -> list[RunRecord]:
-    return [run for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
-
-
-def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
-    """Return means and standard deviations beside those of equally many real quarters; all moments are in the table."""
-    kept: list[list[Mapping[str, Sequence[float]]]] = [[run.rounds for run in _with_moments(group)] for group in groups]
-    real: dict[str, float] = {}
-    beside = ""
+def moments_table(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> tuple[Table, str] | None:
+    """Return all moments beside those of equally many real quarters, and the table's caption; None for short runs."""
+    kept: list[list[Mapping[str, Sequence[float]]]] = [
+        [run.rounds for run in group.runs if len(run.rounds.get("interest_rate", ())) >= QUARTERS_MIN]
+        for group in groups
+    ]
+    if not all(kept):
+        return None
+    real, beside = dict[str, float](), ""
     if len(history) >= YEAR_QUARTERS + QUARTERS_MIN:
         start = start_quarter(groups[0].first.config)
         windows = equal_windows([columns for each in kept for columns in each], history, start)
         rest, real = iter(windows.runs), moments(windows.real)
         kept = [[next(rest) for _ in each] for each in kept]
-        beside = f", and {real['interest_rate_mean']:.2f}% in {source}, {windows.period.first} to {windows.period.last}"
+        beside = f" beside {source}, {windows.period.first} to {windows.period.last}"
     found = [[moments(columns) for columns in each] for each in kept]
     labels = [
         group.label or (group.first.name if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
     ]
-    bars = []
-    for name in COLUMNS:
-        for place, (who, each) in enumerate(zip([*labels, HISTORY], [*found, [real] if real else []], strict=True)):
-            if each:
-                mean, sd = (median(one[f"{name}_{kind}"] for one in each) for kind in ("mean", "sd"))
-                color = TEXT if who == HISTORY else color_of(place)
-                bars.append(Row(f"{_INDICATORS[name].name}: {who}", mean, mean - sd, mean + sd, color))
-    first = median(one["interest_rate_mean"] for one in found[0])
-    reading = (
-        f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
-        "are in the table; docs/economy.md explains them."
-    )
     cells = [
         (
             moment_in_words(name),
@@ -312,8 +290,7 @@ def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source
         )
         for name in found[0][0]
     ]
-    title = "Moments beside history" if real else "Moments"
-    return chart_of(rows(bars, "percent", title, reading), Table(("moment", HISTORY, *labels), cells))
+    return Table(("moment", HISTORY, *labels), cells), f"Moments{beside} (docs/economy.md explains them)"
 
 
 def _known(values: Sequence[Any]) -> list[float]:

@@ -37,20 +37,14 @@ def share(part: float, whole: float = 1.0) -> str:
     return f"{percent:.0f}%" if percent in (0.0, 100.0) else f"{percent:.1f}%" if percent >= 0.1 else "under 0.1%"
 
 
-def figure(value: float | None, digits: int = 3) -> str:
-    """Return a measured number with so many significant digits; a dash if there is none."""
-    if value is None or math.isnan(value):
-        return NO_VALUE
-    if value == 0 or abs(value) >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    return f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
-
-
 def pages_number(value: float | None) -> str:
     """Return a measured number with three significant digits and a proper minus; a dash if there is none."""
     if value is None or not math.isfinite(value):
         return NO_VALUE
-    return f"{MINUS if value < 0 else ''}{figure(abs(value))}"
+    size, sign = abs(value), MINUS if value < 0 else ""
+    if size == 0 or size >= 100:
+        return f"{sign}{size:,.0f}"
+    return f"{sign}{size:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
 
 
 def span(low: float | None, high: float | None) -> str:

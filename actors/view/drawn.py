@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -52,22 +53,17 @@ class Redrawn:
     """The latest drawings of some runs or an experiment. Large runs take long, and others do not wait for them."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._locks: dict[object, Lock] = {}
+        self._locks: defaultdict[object, Lock] = defaultdict(Lock)
         self._drawn: dict[object, tuple[object, str]] = {}
 
     def get(self, of: object, mark: Any, draw: Callable[[], str]) -> str:
         """Return what is drawn for this mark: it is drawn again for another."""
-        with self._lock:
-            own = self._locks.setdefault(of, Lock())
-        with own:
+        with self._locks[of]:
             found = self._drawn.get(of)
             if found is None or found[0] != mark:
-                found = mark, draw()
-                with self._lock:
-                    self._drawn[of] = found
-                    while len(self._drawn) > KEPT_MAX:
-                        self._drawn.pop(next(iter(self._drawn)))
+                found = self._drawn[of] = mark, draw()
+                for old in [*self._drawn][:-KEPT_MAX]:
+                    self._drawn.pop(old, None)
             return found[1]
 
     def of_runs(self, runs: Mapping[Path, str], mark: Any) -> str:
