@@ -9,8 +9,7 @@ import numpy as np
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import interventions_note
 from actors.pages.words import count, listed, share
-from actors.plots.lines import Panel, course, over_time
-from actors.plots.people import attribute
+from actors.plots.lines import Course, Panel, course, over_time
 from actors.plots.theme import TEXT
 from actors.results.distributions import AttributeCourse, Moment, NumberCourse, ValueCourse
 from actors.results.run_record import RunGroup, RunRecord
@@ -22,6 +21,7 @@ CHARTS_MAX: Final = 4
 LINES_MAX: Final = 6
 """The most values of a text that have a line."""
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+TWENTIETHS: Final = np.linspace(0.025, 0.975, 20)
 CLOSER, APART = 0.9, 1.1
 """The spread at the end, as a multiple of that of the start, from which people have come closer or moved apart."""
 TWO: Final = 0.7
@@ -45,17 +45,16 @@ def attributes_in_words(run: RunRecord) -> list[str]:
 
 def _chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
     name, length = _named(of_people), run.config.simulation.ticks_per_round
-    title = f"{name[:1].upper()}{name[1:]} over the rounds"
-    note, marks = interventions_note([RunGroup("", (run,))]), [tick / length for tick, _ in run.course.interventions]
-    clock = (0.0, 1 / length)
+    note = interventions_note([RunGroup("", (run,))])
     if isinstance(of_people, NumberCourse):
-        values, ends = [each.values for each in of_people.moments], (of_people.low, of_people.high)
+        values = [each.values for each in of_people.moments]
         low, high = np.quantile(values[-1], (0.25, 0.75))
         half = f"are at {digits(low)}" if low == high else f"are from {digits(low)} to {digits(high)}"
-        told = "The stronger the colour, the more people; the line is their median. At the end the middle half "
-        whole, told = of_people.is_whole, f"{told}{half}.{note}"
-        drawn = attribute(of_people.rounds, values, title, told, name=name, ends=ends, is_whole=whole, marks=marks)
-        drawn = drawn.properties(usermeta={"clock": clock})
+        told = "A twentieth of the people is between two thin lines; the thick one is their median. "
+        told += f"At the end the middle half {half}.{note}"
+        twentieths = np.array([np.quantile(each, TWENTIETHS) for each in values]).T
+        x, middle = np.array(of_people.rounds, np.float64), np.array([float(np.median(each)) for each in values])
+        panel = {name: Panel({name: Course(x, middle, twentieths[0], twentieths[-1], twentieths)})}
     else:
         lines = {
             f"{name}: {value}": course(of_people.rounds, [[100.0 * each[value] for each in of_people.shares]])
@@ -64,8 +63,11 @@ def _chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
         left = len(of_people.shares[0]) - LINES_MAX
         more = f" {left:,} rarer values are left out." if left > 0 else ""
         told = f"The share of the people with each value of {name}.{more}{note}"
-        panel, x = {"% of the people": Panel(lines, least=0)}, "round (0: the start)"
-        drawn = over_time(panel, title, told, x=x, marks=[(at, TEXT) for at in marks], legend=True, clock=clock)
+        panel = {"% of the people": Panel(lines, least=0)}
+    marks = [(tick / length, TEXT) for tick, _ in run.course.interventions]
+    title, x_name = f"{name[:1].upper()}{name[1:]} over the rounds", "round (0: the start)"
+    is_text = isinstance(of_people, ValueCourse)
+    drawn = over_time(panel, title, told, x=x_name, marks=marks, legend=is_text, clock=(0.0, 1 / length))
     return chart_of(drawn, _table(of_people))
 
 

@@ -10,7 +10,6 @@ from actors.plots.cascades import (
     tails,
 )
 from actors.plots.lines import Course, Panel, course, curves, over_rounds, over_time
-from actors.plots.people import attribute
 from actors.plots.render import dark, render
 from actors.plots.rows import Row, rows
 from actors.plots.statechart import statechart
@@ -19,7 +18,6 @@ __all__ = [
     "Course",
     "Panel",
     "Row",
-    "attribute",
     "cascade",
     "cascade_depths",
     "cascade_sizes",

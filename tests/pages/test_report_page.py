@@ -1,12 +1,13 @@
 """The report in a real browser: nothing is loaded, nothing overlaps, and it can be read by everybody."""
 
 import json
-import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from tests.actors.studies.experiments.written import write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -75,8 +76,11 @@ REPORTS = {
     "several": ("a1", "a2", "b1"),
     "economy": ("economy",),
     "economies": ("economy", "strong"),
+    "hostile": ("hostile",),
+    "factors": ("factors",),
 }
-"""`{name of a report: its runs}`."""
+"""`{name of a report: its runs, or its experiment}`."""
+LEVELS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233]
 PHONE = 400
 HOSTILE = "\n".join(MARKUP.values())[:1900]
 
@@ -114,6 +118,23 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     few = ("--budget=12", "--draws=2", "--top=6")
     for of in (("--of=likes",), (f"--of=cascade:{post}",)):
         made("cause", str(place / "a1"), *of, *few)
+    names = [MARKUP["script"], TEXTS["right_to_left_override"], TEXTS["wide"], "a condition " * 12]
+    hypotheses: list[dict[str, Any]] = [
+        {"measure": MARKUP["end_of_attribute"], "contrast": names[:2]},
+        {"measure": "likes", "contrast": names[1:3], "test": "equivalence", "margin": 30},
+    ]
+    write_experiment_directory(
+        place / "hostile",
+        conditions={name: {"feed.topic": name} for name in names},
+        measures={MARKUP["end_of_attribute"]: "likes", "likes": "likes"},
+        hypotheses=hypotheses,
+        question="\n".join(MARKUP.values())[:900],
+        has_factors=False,
+    )
+    levels = {f"size={size} algorithm=hot": {"feed.size": size, "feed.algorithm": "hot"} for size in LEVELS}
+    hypotheses = [{"measure": "likes", "contrast": [name, "size=1 algorithm=hot"]} for name in [*levels][1:]]
+    cells = 8 * len(LEVELS) - 5
+    write_experiment_directory(place / "factors", conditions=levels, hypotheses=hypotheses, done=cells, cells_done=3)
     for name, runs in REPORTS.items():
         made("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
     return place
@@ -126,6 +147,9 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("several", NARROW, "dark"),
         ("economy", NARROW, "light"),
         ("economy", WIDE, "dark"),
+        ("hostile", WIDE, "dark"),
+        ("hostile", NARROW, "light"),
+        ("factors", NARROW, "dark"),
     ],
 )
 def test_a_report_is_whole_at_every_width_and_in_every_theme(
@@ -149,28 +173,6 @@ def test_no_table_is_cut_on_a_phone(studies: Path, browser: Browser, name: str) 
     visit = browser.open((studies / f"{name}.html").as_uri(), width=PHONE)
     assert visit.tables_cut() == []
     assert visit.overflow() == 0
-
-
-def test_the_largest_cascade_leads_to_what_made_it(studies: Path, browser: Browser) -> None:
-    page = browser.open((studies / "social.html").as_uri()).page
-    page.get_by_role("link", name="What made it").click()
-    target = page.locator(":target")
-    assert target.locator("h3").first.inner_text().startswith("What made cascade:")
-    assert target.get_by_role("img", name="The largest effects").is_visible()
-
-
-@catalogue("name", ["economy", "economies"])
-def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Browser, name: str) -> None:
-    page = browser.open((studies / f"{name}.html").as_uri()).page
-    page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")
-    texts = [page.locator(where).inner_text() for where in ("header", "#glance", "#quarters")]
-    named = ("economy.taylor.", "without effect")  # settings, and rows of the chart, by the names that they have
-    lines = (line for text in texts for line in text.split("\n"))
-    told = "\n".join(line for line in lines if not any(each in line for each in named))
-    assert "growth of output" in told
-    assert "growth of output, standard deviation" in told
-    raw = re.findall(r"\w+_\w+|gdp \w+|okun \w+|economy\.(?!md)\w+|\w+ sd\b", told)
-    assert raw == []
 
 
 def test_it_can_be_printed(studies: Path, browser: Browser) -> None:

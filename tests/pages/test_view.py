@@ -181,18 +181,6 @@ def test_a_killed_run_says_where_it_ends_and_a_live_one_grows(browser: Browser, 
     visit.wait_until("document.querySelector('.clock input').value === document.querySelector('.clock input').max")
 
 
-def test_charts_are_drawn_by_vega_with_what_a_pointer_tells_and_the_dotted_lines_of_the_report(
-    browser: Browser, address: str
-) -> None:
-    visit = opened(browser, address, "economy")
-    page = visit.page
-    page.wait_for_selector(LIVE)
-    assert "Dotted lines: 1 intervention." in page.locator("#quarters").inner_text()
-    page.locator("#decisions-0 .mark-rule line").last.hover(force=True)
-    visit.wait_until("document.querySelector('#vg-tooltip-element.visible') !== null")
-    assert visit.problems() == []
-
-
 def test_the_wheel_zooms_the_time_of_all_panels_and_a_pointer_anywhere_tells_the_nearest_point(
     browser: Browser, address: str
 ) -> None:
@@ -215,11 +203,6 @@ def test_the_wheel_zooms_the_time_of_all_panels_and_a_pointer_anywhere_tells_the
     visit.wait_until(f"document.querySelector('.column_footer .role-axis-label').textContent !== {across!r}")
     assert upright.all_text_contents() == numbers
     assert visit.problems() == []
-
-
-def test_two_runs_side_by_side_have_one_report(browser: Browser, address: str) -> None:
-    page = opened(browser, address, "compare").page
-    assert "feed.algorithm" in page.locator("main").inner_text()
 
 
 def test_a_run_opens_at_its_busiest_tick_or_its_end(browser: Browser, address: str) -> None:

@@ -5,14 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from actors import read_result
 from actors.plots import (
     Panel,
     Row,
-    attribute,
     cascade_depths,
     cascade_sizes,
     cascades,
@@ -119,7 +117,6 @@ def test_counts_have_whole_numbers_at_their_axes_and_shares_at_most_all() -> Non
     [
         lambda: curves({"a": course([1.0], [[1.0]])}, "", "", x="x", y="y", log="xy"),
         lambda: over_time({"a": Panel({"a": course([1.0], [[0.0]])})}, "", "", x="round"),
-        lambda: attribute([0], [np.zeros(3)], "", "", name="opinion", ends=(0.0, 0.0)),
         lambda: rows([], "posts", "", ""),
         lambda: rows([Row("a", float("nan"), float("inf"), 1.0)], "posts", "", ""),
         lambda: curves({"a": course(X, [[1.0, 2.0, float("nan"), 3.0]])}, "", "", x="x", y="y"),

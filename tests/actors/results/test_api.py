@@ -5,8 +5,7 @@ import csv
 import gc
 import json
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -32,9 +31,7 @@ from actors import (
     run,
     run_async,
 )
-from actors.metrics.observation import UNOBSERVED, Observation
 from actors.runs.summary import summarise
-from actors.store.lock import holder_of
 from prism import Config, ConfigError, OracleError, SettingError
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_oracle, with_simulation
@@ -280,20 +277,6 @@ def test_an_oracle_of_ones_own_is_asked_and_an_observer_of_ones_own_is_told(tmp_
     assert len(oracle.asked) == result.summary.oracle_calls > 0
     assert observer.ticks == 36
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["oracle"] == "ScriptedOracle"
-
-
-def test_the_end_of_the_observation_does_not_hold_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(SMALL, out=tmp_path / "run", ticks=2)
-    holders: list[str | None] = []
-
-    @contextmanager
-    def slow_to_end(_: Config) -> Iterator[Observation]:
-        yield UNOBSERVED
-        holders.append(holder_of(tmp_path / "run"))
-
-    monkeypatch.setattr("actors.results.api.observation", slow_to_end)
-    resume(tmp_path / "run", ticks=3)
-    assert holders == [None]
 
 
 def test_two_observers_are_one_too_many_and_a_run_in_memory_has_no_place_for_a_tape() -> None:
