@@ -9,7 +9,7 @@ import click
 
 from actors.cli.command import command
 from actors.cli.local_page import serve_page, with_address
-from actors.cli.options import PackedOrDirectory, shown
+from actors.cli.options import PackedOrDirectory
 from actors.core.errors import RunDirectoryError
 from actors.store.listing import run_paths
 from actors.store.manifest import refuse_others
@@ -39,4 +39,4 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
 
     with suppress(KeyboardInterrupt):
-        serve_page(Site(root, EXPLAIN, shown), host, port, opens=opens)
+        serve_page(Site(root, EXPLAIN), host, port, opens=opens)

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError
-from actors.pages.card import Chart, Table, chart_of, table_of
+from actors.pages.card import Table, table_of
 from actors.pages.html import Node, tag
-from actors.pages.page_frame import Section, grid, missing
-from actors.plots.rows import Row, rows
+from actors.pages.page_frame import Section, missing
 from actors.studies.audit.record import read_audit
 from prism.audit import Audit, examined, findings_or_none
 from prism.audit.words import interval
-from prism.palette import BLUE, VERMILION
 
 
 def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section | None:
@@ -33,32 +31,25 @@ def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section 
         parts.append(missing("The runs have changed since the audit: prism audit makes it again."))
     told = findings_or_none(found)
     parts.append(tag("ul", *(tag("li", each) for each in (*told, *examined(found), *found.notes))))
-    charts = [chart for chart in (_shifts(found),) if chart is not None]
-    parts += [grid(charts, "audit")] if charts else []
+    shifts = [
+        (
+            f"{shift.what}: {each.option}",
+            f"{each.before:.1%}",
+            f"{each.after:.1%}",
+            interval(each.points),
+            shift.finding,
+        )
+        for shift in found.shifts
+        for each in shift.options
+    ]
+    if shifts:
+        columns = ("another", "share", "then", "points, with 95%", "answers")
+        caption = f"Shifts when asked in another way; one matters from {found.least:g} points on"
+        parts.append(table_of(Table(columns, shifts), caption, is_shown=True))
     if found.claims:
-        columns = ("claim", "another", "effect", "change", "95% from", "to", "verdict")
-        claims = Table(columns, [*_claims(found)])
+        claims = Table(("claim", "another", "effect", "change", "95% from", "to", "verdict"), [*_claims(found)])
         parts.append(table_of(claims, "What is left of each claim", is_shown=True))
     return Section("audit", "Audit", parts)
-
-
-def _shifts(found: Audit) -> Chart | None:
-    bars, cells = [], []
-    for shift in found.shifts:
-        for each in shift.options:
-            points = each.points
-            name = f"{shift.what}: {each.option}"
-            color = VERMILION if shift.finding == "moves" else BLUE
-            bars.append(Row(name, points.value, points.low, points.high, color))
-            cells.append((name, f"{each.before:.1%}", f"{each.after:.1%}", interval(points), shift.finding))
-    if not bars:
-        return None
-    reading = (
-        f"0 points are the same share as in the study. A shift matters from {found.least:g} points on; ways of asking "
-        "that surely shift answers so far are in another colour."
-    )
-    table = Table(("another", "share", "then", "points, with 95%", "answers"), cells)
-    return chart_of(rows(bars, "percentage points", "Shifts when asked in another way", reading), table)
 
 
 def _claims(found: Audit) -> Iterator[tuple[str, ...]]:

@@ -30,16 +30,6 @@ MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
 
 
-def contrast_words(first: str, second: str) -> str:
-    """Return two conditions as a difference; if their names are made of levels, shared levels come last."""
-    ours, theirs = first.split(), second.split()
-    shared = [level for level in ours if level in theirs and "=" in level]
-    if not shared:
-        return f"{first} {MINUS} {second}"
-    own, other = (" ".join(level for level in each if level not in shared) for each in (ours, theirs))
-    return f"{own} {MINUS} {other}, {' '.join(shared)}"
-
-
 Named = tuple[str, Comparison]
 """A comparison with its number in the plan, such as H2."""
 
@@ -81,7 +71,7 @@ def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) ->
         difference = each.difference
         bars.append(
             Row(
-                f"{name} {contrast_words(*each.hypothesis.contrast)}",
+                f"{name} {f' {MINUS} '.join(each.hypothesis.contrast)}",
                 *(difference.mean, difference.low, difference.high),
                 BLUE if each.supported else GREY,
                 each.hypothesis.with_test not in exploratory,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from actors.pages.words import plural
 from actors.plots.lines import MARKS_MAX, Course, course
@@ -29,24 +30,19 @@ def group_name(group: RunGroup) -> str:
     return f"{group.label} ({several})" if group.label and several else group.label or several or "the run"
 
 
-def marks(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> list[tuple[float, str]]:
-    """Return where interventions happened; with several groups, in the colour of the group that had it.
+def time_of(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> dict[str, Any]:
+    """Return what a chart over time shows of interventions and of the clock of a single run.
 
-    `place`: returns a tick's place in time in a run.
+    Interventions of several groups have the colour of the group. The clock is the place of the start, and how far a
+    tick is from the next. `place`: returns a tick's place in time in a run.
     """
-    return [
+    marks = [
         (place(group.first, tick), TEXT if len(groups) == 1 else color_of(number))
         for number, group in enumerate(groups)
         for tick, _ in group.first.course.interventions
     ]
-
-
-def clock(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> tuple[float, float] | None:
-    """Return where the time of a single run begins on an axis, and how far a tick is from the next; else None."""
-    if len(groups) > 1 or len(groups[0].runs) > 1:
-        return None
-    run = groups[0].first
-    return place(run, 0), place(run, 1) - place(run, 0)
+    run, is_alone = groups[0].first, len(groups) == len(groups[0].runs) == 1
+    return {"marks": marks, "clock": (place(run, 0), place(run, 1) - place(run, 0)) if is_alone else None}
 
 
 def notes(groups: Sequence[RunGroup]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.groups import clock, courses, marks, notes
+from actors.pages.groups import courses, notes, time_of
 from actors.pages.words import count, listed, plural, share, spread
 from actors.plots.lines import Panel, over_time
 from actors.plots.statechart import statechart
@@ -82,8 +82,7 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
         ("state, share of the time", *(run.name for run in runs)),
         [(state, *(share(run.course.activity.shares.get(state, 0.0)) for run in runs)) for state in states],
     )
-    time: Any = {"marks": marks(groups, _place), "clock": clock(groups, _place)}
-    return chart_of(over_time(panels, "States over time", reading, x=unit, **time), table)
+    return chart_of(over_time(panels, "States over time", reading, x=unit, **time_of(groups, _place)), table)
 
 
 def _part(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
@@ -173,7 +172,7 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
         panels[words] = Panel(own, least=0, target=number.target)
     left = len(names) - PANELS_MAX
     left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
-    time: Any = {"marks": marks(groups, _round_of), "clock": clock(groups, _round_of)}
+    time = time_of(groups, _round_of)
     cells = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
@@ -237,9 +236,8 @@ def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], sou
         ],
     )
     place = partial(_quarter_place, start)
-    time: Any = {"marks": marks(groups, place), "clock": clock(groups, place)}
     unit = "quarter" if start is None else "year"
-    return chart_of(over_time(panels, "Indicators", reading, x=unit, height=58, **time), table)
+    return chart_of(over_time(panels, "Indicators", reading, x=unit, height=58, **time_of(groups, place)), table)
 
 
 def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:

@@ -44,9 +44,6 @@ class NumberCourse(NamedTuple):
     """A number of people over the rounds."""
 
     name: str
-    is_whole: bool
-    low: float  # low, high: its declared ends, or else the least and the largest value
-    high: float
     rounds: list[int]  # ascending; 0 is the start, 1 the end of the first round
     moments: list[Moment]
 
@@ -100,7 +97,7 @@ class _Column:
     """An attribute of everybody while a journal is read."""
 
     def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value | None]) -> None:
-        self._name, self._declared = name, declared
+        self._name = name
         self._is_number = declared.type in ("float", "int")
         self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)
         self._first = self.values.copy()
@@ -123,10 +120,7 @@ class _Column:
             every = dict.fromkeys(text for counted in self._counts for text in counted)
             shares = [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
             return ValueCourse(self._name, rounds, shares)
-        declared, moments = self._declared, self._moments
-        low = min(each.values[0] for each in moments) if declared.min is None else declared.min
-        high = max(each.values[-1] for each in moments) if declared.max is None else declared.max
-        return NumberCourse(self._name, declared.type == "int", float(low), float(high), rounds, moments)
+        return NumberCourse(self._name, rounds, self._moments)
 
 
 def moment_of(values: Floats) -> Moment:

@@ -7,7 +7,6 @@ moves: the clock, and the network.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
@@ -66,19 +65,12 @@ class Site:
     Args:
         root: a directory of runs, of one run, or of an experiment.
         explain: the beginning of the command that works out a turn; without it no turn is worked out.
-        given: returns a run's path as the user gave it; by default the path itself.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        explain: Sequence[str] = (),
-        given: Callable[[Path], Path] = lambda path: path,
-    ) -> None:
+    def __init__(self, root: Path, explain: Sequence[str] = ()) -> None:
         self.explainer = Explainer(explain)
         self._experiment = ViewedExperiment(root) if is_experiment(root) else None
         self._lister = RunLister(root if self._experiment is None else root / CELLS)
-        self._given = given
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
         self._drawn = Redrawn()
@@ -172,7 +164,7 @@ class Site:
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return {
             "label": run.label,
-            "head": written(_head(run, line, problem, reading, self._given(run.path))),
+            "head": written(_head(run, line, problem, reading)),
             "agents": line.run.agents,
             "noun": show.agent,  # what one of them is: `person`
             "is_running": is_running,
@@ -318,7 +310,7 @@ def _opening(journal: Followed | None, line: RunLine) -> int:
     return course.ticks[-1] if is_even else course.ticks[idle.index(min(idle))]
 
 
-def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path) -> list[Node]:
+def _head(run: ViewedRun, line: RunLine, problem: str, reading: str) -> list[Node]:
     """Return the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
     config = None if run.opened is None else run.opened.config
     told: list[Node] = [f"{line.run.ticks:,} of {line.run.length:,} ticks", f"{line.run.agents:,} {line.nouns}"]
@@ -332,15 +324,11 @@ def _head(run: ViewedRun, line: RunLine, problem: str, reading: str, given: Path
     summary = read_summary(run.path)
     in_words = summary.get("in_words")
     said = " ".join(shown(str(each)) for each in in_words) if isinstance(in_words, list) else ""
-    largest = summary.get("largest_cascade")
-    root = largest.get("root_post") if isinstance(largest, dict) else None
-    whom = f"--post {root}" if isinstance(root, int) else "--agent 0"
     return [
         *([tag("p", said, class_="answer")] if said else []),
         *(tag("p", shown(each), class_="notice") for each in remarks(summary)),
         tag("ul", *items, class_="headline"),
         *([tag("p", problem, class_="problem", role="alert")] if problem else []),
-        tag("p", "More of it: ", tag("code", f"prism explain {shown(shlex.quote(str(given)))} {whom}"), class_="quiet"),
     ]
 
 

@@ -26,10 +26,7 @@ _STAGES: Final = {"proposed": "proposes", "reviewed": "judged", "applied": "appl
 def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> list[Node]:
     """Return the parts of the page that a tick changes."""
     inside = np.bincount(journal.states_at(tick), minlength=len(journal.states))
-    legend = [
-        tag("li", run.chip(name), tag("b", count(inside[style.number])), title=style.description or None)
-        for name, style in run.styles.items()
-    ]
+    legend = [tag("li", run.chip(name), tag("b", count(inside[style.number]))) for name, style in run.styles.items()]
     # The questions up to this tick by their outcome, from the samples of the run's course.
     course = journal.course()
     place = bisect_right(course.ticks, tick) - 1

@@ -37,7 +37,6 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     color: str
     shape: str  # its mark, as an SVG path in a square of 12 by 12
-    description: str = ""
 
 
 class ViewedRun:
@@ -72,15 +71,8 @@ class ViewedRun:
         if self.journal is None or not self.journal.states:
             return {}
         numbers = {name: number for number, name in enumerate(self.journal.states)}
-        walked = () if self.chart is None else self.chart.definition.walk()
-        notes = {path[-1].name: path[-1].description or "" for path in walked}
         return {
-            name: Looks(
-                number=numbers[name],
-                color=style.color,
-                shape=MARK_SHAPES[style.mark],
-                description=notes.get(name, ""),
-            )
+            name: Looks(number=numbers[name], color=style.color, shape=MARK_SHAPES[style.mark])
             for name, style in state_styles(sorted(numbers)).items()
         }
 

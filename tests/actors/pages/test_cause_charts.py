@@ -151,7 +151,7 @@ FRINGE = np.repeat([0.5, 1.0], [98, 3])
 def test_a_sentence_says_what_happened(measured: RunRecord, before: Floats, after: Floats, told: list[str]) -> None:
     other = copy(measured)
     moments = [moment_of(before), moment_of(after)]
-    other.attributes = (NumberCourse("mood", False, 0.0, 1.0, [0, 1], moments),)
+    other.attributes = (NumberCourse("mood", [0, 1], moments),)
     (words,) = attributes_in_words(other)
     assert [part for part in told if part not in words] == []
     assert ("clusters" in words) == ("clusters" in "".join(told))
