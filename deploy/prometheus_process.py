@@ -17,7 +17,6 @@ import yaml
 
 SHIPPED = Path(__file__).parent / "prometheus"
 RULES = ("recording.yml", "alerts.yml")
-REMOTE_WRITE = "prometheus-remote-write.yml"
 TARGETS = "targets.yml"
 QUICK = 60
 """The speed of a quick Prometheus: a minute in the shipped rules takes it a second."""
@@ -76,22 +75,13 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(
-    directory: Path,
-    targets: Sequence[str],
-    *,
-    quick: bool = False,
-    sends_to: str | None = None,
-    receives: bool = False,
-) -> Iterator[Prometheus]:
+def prometheus(directory: Path, targets: Sequence[str], *, quick: bool = False) -> Iterator[Prometheus]:
     """Return a context with a Prometheus that scrapes these targets. At its start it may not be ready yet.
 
     Its data and its log are in this directory.
 
     Args:
         quick: run faster than shipped; it scrapes as often as it evaluates the rules: four times a second.
-        sends_to: the address of another one; the shipped configuration for remote write is taken, with this address.
-        receives: it takes what another one sends.
 
     Raises:
         FileNotFoundError: it is not installed.
@@ -99,16 +89,17 @@ def prometheus(
     binary = shutil.which("prometheus")
     if binary is None:
         raise FileNotFoundError("prometheus is not installed")
-    config = _configuration(directory, sends_to, quick=quick)
+    config = _configuration(directory, quick=quick)
     _write_targets(directory / TARGETS, targets)
     address = f"127.0.0.1:{free_port()}"
-    command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
-    if receives:
-        command.append("--web.enable-remote-write-receiver")
+    options = [
+        f"--config.file={config}",
+        f"--storage.tsdb.path={directory / 'data'}",
+        f"--web.listen-address={address}",
+    ]
     with (directory / "prometheus.log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603  # the program is looked up, and the paths are our own
-            [*command, f"--web.listen-address={address}"], stdout=log, stderr=subprocess.STDOUT
-        )
+        # The program is looked up, and the paths are our own.
+        process = subprocess.Popen([binary, *options], stdout=log, stderr=subprocess.STDOUT)  # noqa: S603
         server = Prometheus(f"http://{address}", directory / TARGETS)
         try:
             yield server
@@ -130,22 +121,17 @@ def _write_targets(path: Path, targets: Sequence[str]) -> None:
     draft.replace(path)
 
 
-def _configuration(directory: Path, sends_to: str | None, *, quick: bool) -> Path:
+def _configuration(directory: Path, *, quick: bool) -> Path:
     for name in RULES:
         rules = (SHIPPED / "rules" / name).read_text(encoding="utf-8")
         (directory / name).write_text(quickened(rules) if quick else rules, encoding="utf-8")
-    shipped = SHIPPED / ("prometheus.yml" if sends_to is None else REMOTE_WRITE)
-    config = yaml.safe_load(shipped.read_text(encoding="utf-8"))
+    config = yaml.safe_load((SHIPPED / "prometheus.yml").read_text(encoding="utf-8"))
     config["rule_files"] = list(RULES)
     (job,) = config["scrape_configs"]
     job["file_sd_configs"] = [{"files": [TARGETS], "refresh_interval": "1s"}]
     if quick:
         every = f"{15_000 // QUICK}ms"
         config["global"] |= {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every}
-    if sends_to is not None:
-        (remote,) = config["remote_write"]
-        remote["url"] = f"{sends_to}/api/v1/write"
-        (directory / remote["basic_auth"]["password_file"]).write_text("secret", encoding="utf-8")
     path = directory / "prometheus.yml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path

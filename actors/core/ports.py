@@ -44,18 +44,10 @@ class RunView(Protocol):
         """Return the state of the run now."""
 
 
-class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The address of a run's metrics, and who may read them. It is the content of `metrics.json` during a run.
-
-    Args:
-        url: the address without a path.
-        username: the user whose password is needed, if any.
-        tls_cert: the server's certificate, if any.
-    """
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a run's metrics, without a path. It is the content of `metrics.json` during a run."""
 
     url: str
-    username: str | None = None
-    tls_cert: str | None = None
 
 
 class Observer:

@@ -11,10 +11,8 @@ import hmac
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
 from threading import Event as Flag
 from threading import current_thread, main_thread
 
@@ -26,12 +24,11 @@ from starlette.routing import Route
 
 from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
-from actors.core.ports import Address
 from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.metrics.access import read_credentials, read_tls
 from actors.metrics.exposition import TEXT, Exposition, Lifecycle
 from actors.metrics.observer import Metrics
-from prism.config import Config, MetricsConfig
+from prism.config import Config
 
 WANTED = 2
 """The scrapes after the end: a single one may be lost."""
@@ -85,72 +82,12 @@ def _on_signal(function: Callable[[], None]) -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-PROTECTED = "/metrics"
-"""The page that needs the password."""
-PROBES = frozenset({"/healthz", "/readyz"})
-"""The pages that are answered however many clients there are: they only look at a few numbers."""
 OPTIONS = ServerOptions(
-    name="metrics", always=PROBES, headers=(("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+    name="metrics",
+    # These only look at a few numbers, so they are answered however many clients there are.
+    always=frozenset({"/healthz", "/readyz"}),
+    headers=(("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")),
 )
-
-Render = Callable[[Request], Response | Awaitable[Response]]
-"""A function that returns a page; one that takes a while is no coroutine, and is called in another thread."""
-
-
-class MetricsServer:
-    """A server of pages, until it is closed.
-
-    Args:
-        config: the address, TLS and the user.
-        pages: `{path: function that returns the page}`; a password protects `PROTECTED`, which is no coroutine.
-        environment: the variables with the password.
-
-    Raises:
-        AddressError: the address cannot be listened on.
-        ConfigError: the certificate cannot be used, or a password is missing.
-    """
-
-    def __init__(
-        self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
-    ) -> None:
-        tls, credentials = read_tls(config), read_credentials(config, environment)
-        listener = listen(config.host, config.port, "metrics", ("metrics.host", "metrics.port"))
-        self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
-        self.port = self._server.port
-        local = "::1" if config.host == "::" else "127.0.0.1"
-        self.url = address_of(config.host, self.port, local, "http" if tls is None else "https")
-        """Its address for a client on this machine."""
-
-    def close(self) -> None:
-        self._server.close()
-
-
-def _site(pages: Mapping[str, Render], credentials: bytes | None) -> Starlette:
-    """Return the application; `credentials` are those for the page `PROTECTED`."""
-    there_are = PlainTextResponse(f"there are only {', '.join(pages)}\n", 404)
-    broken = PlainTextResponse("this page cannot be made; the run's log says why\n", 500)
-    return Starlette(
-        routes=[
-            Route(path, page if credentials is None or path != PROTECTED else partial(_protected, page, credentials))
-            for path, page in pages.items()
-        ],
-        exception_handlers={404: lambda *_: there_are, Exception: lambda *_: broken},
-    )
-
-
-def _protected(page: Render, credentials: bytes, request: Request) -> Response | Awaitable[Response]:
-    """Return the page, or ask for the password."""
-    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
-    try:
-        given = base64.b64decode(encoded.strip(), validate=True)
-    except ValueError:
-        given = b""
-    if scheme.lower() == "basic" and hmac.compare_digest(given, credentials):
-        return page(request)
-    line = "a user name and a password are needed\n"
-    return PlainTextResponse(line, 401, {"WWW-Authenticate": 'Basic realm="prism"'})
-
-
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
 """A header that Prometheus and compatible scrapers send with each scrape; a browser or curl does not."""
 
@@ -159,48 +96,42 @@ STUCK_S = 10.0
 
 
 class Endpoint:
-    """An endpoint that serves a run's metrics and its health.
+    """An endpoint that serves a run's metrics and its health, until it is closed.
 
     Args:
         config: the run's configuration.
+        environment: the variables with the password.
 
     Raises:
         AddressError: the address cannot be listened on.
         ConfigError: the certificate cannot be used, or a password is missing.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self._lifecycle = Lifecycle()
-        self._scrapes = Scrapes()
+    def __init__(self, config: Config, environment: Mapping[str, str] = os.environ) -> None:
+        self._config, settings = config, config.metrics
+        self._lifecycle, self._scrapes = Lifecycle(), Scrapes()
         self._exposition = Exposition(CollectorRegistry(), self._lifecycle)
         self._metrics: Metrics | None = None
-        pages: dict[str, Render] = {
-            "/metrics": self._scrape,
-            "/healthz": self._health,
-            "/readyz": self._readiness,
-        }
-        self._server = MetricsServer(config.metrics, pages)
+        tls, self._credentials = read_tls(settings), read_credentials(settings, environment)
+        pages = {"/metrics": self._scrape, "/healthz": self._health, "/readyz": self._readiness}
+        there_are = PlainTextResponse(f"there are only {', '.join(pages)}\n", 404)
+        broken = PlainTextResponse("this page cannot be made; the run's log says why\n", 500)
+        site = Starlette(
+            routes=[Route(path, page) for path, page in pages.items()],
+            exception_handlers={404: lambda *_: there_are, Exception: lambda *_: broken},
+        )
+        listener = listen(settings.host, settings.port, "metrics", ("metrics.host", "metrics.port"))
+        self._server = Server(site, listener, OPTIONS, tls)
+        self.port = self._server.port
+        local = "::1" if settings.host == "::" else "127.0.0.1"
+        self.url = address_of(settings.host, self.port, local, "http" if tls is None else "https")
+        """Its address for a client on this machine, without a path."""
 
-    @property
-    def url(self) -> str:
-        """Its address, without a path."""
-        return self._server.url
-
-    @property
-    def address(self) -> Address:
-        """Its address, for `metrics.json` in the run's directory."""
-        settings = self._config.metrics
-        certificate = None if settings.tls_cert is None else str(Path(settings.tls_cert).resolve())
-        return Address(url=self.url, username=settings.username, tls_cert=certificate)
-
-    @contextmanager
-    def observing(self, run_id: str) -> Iterator[Metrics]:
-        """Provide the observer of a run, whose metrics are served from then on."""
-        metrics = Metrics(self._config, run_id)
-        self._exposition.add_run(metrics)
-        self._metrics = metrics
-        yield metrics
+    def observe(self, run_id: str) -> Metrics:
+        """Return the observer of a run, whose metrics are served from then on."""
+        self._metrics = Metrics(self._config, run_id)
+        self._exposition.add_run(self._metrics)
+        return self._metrics
 
     def hear(self, event: Event) -> None:
         self._lifecycle.hear(event)
@@ -211,7 +142,10 @@ class Endpoint:
             self._scrapes.wait_for(self._config.metrics.linger_s)
         self._server.close()
 
-    def _scrape(self, request: Request) -> Response:
+    def _scrape(self, request: Request) -> Response:  # it takes a while, so it is no coroutine, but has a thread
+        if self._credentials is not None and not _knows(request, self._credentials):
+            line = "a user name and a password are needed\n"
+            return PlainTextResponse(line, 401, {"WWW-Authenticate": 'Basic realm="prism"'})
         body = self._exposition.render()
         if OF_PROMETHEUS in request.headers:
             self._scrapes.add()
@@ -230,3 +164,13 @@ class Endpoint:
         now = self._lifecycle.now
         text = f"{now.phase} ({now.reason})" if now.reason else now.phase.value
         return PlainTextResponse(f"{text}\n", 200 if now.phase in UNDER_WAY else 503)
+
+
+def _knows(request: Request, credentials: bytes) -> bool:
+    """Return whether a request has the user and the password."""
+    scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
+    try:
+        given = base64.b64decode(encoded.strip(), validate=True)
+    except ValueError:
+        return False
+    return scheme.lower() == "basic" and hmac.compare_digest(given, credentials)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from actors.core.events import Event
@@ -16,16 +16,16 @@ class Observation(NamedTuple):
 
     Args:
         address: the address of its metrics; None if there are none.
-        observing: provides the observer of the run, whose name it is given, while the run is under way.
+        observe: returns the observer of the run, whose name it is given.
         hear: notes an event of the run.
     """
 
     address: Address | None
-    observing: Callable[[str], AbstractContextManager[Observer]]
+    observe: Callable[[str], Observer]
     hear: Callable[[Event], None]
 
 
-UNOBSERVED = Observation(None, lambda _: nullcontext(Observer()), lambda _: None)
+UNOBSERVED = Observation(None, lambda _: Observer(), lambda _: None)
 """The observation of a run without metrics: its observer keeps nothing."""
 
 
@@ -39,4 +39,4 @@ def observation(config: Config) -> Iterator[Observation]:
     from actors.metrics.endpoint import Endpoint  # noqa: PLC0415
 
     with closing(Endpoint(config)) as endpoint:
-        yield Observation(endpoint.address, endpoint.observing, endpoint.hear)
+        yield Observation(Address(url=endpoint.url), endpoint.observe, endpoint.hear)

@@ -162,12 +162,8 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     directory, phases = run.directory, PhaseWatch()
     size_max = round(run.config.run.log_max_mb * 1_000_000)
 
-    @contextmanager
-    def observing() -> Iterator[Observer]:
-        with observed.observing(directory.name) as observer, directory.publishing(observed.address):
-            yield observer
-
-    async with open_log(directory.log, size_max) as logs, in_threads(observing()) as observer:
+    async with open_log(directory.log, size_max) as logs, in_threads(directory.publishing(observed.address)):
+        observer = observed.observe(directory.name)
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
         async with in_threads(PhaseFile(directory.path)) as file:
@@ -434,7 +430,8 @@ async def execute_in_memory(
     own_version = await to_thread.run_sync(version, OWN_PACKAGE)  # it looks into directories
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
-        with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
+        observer = observed.observe(RUN_ID)
+        with heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
             dividing = engine_of(config, domain, is_own=host.oracle is not None)
             async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
                 with collector_paused():

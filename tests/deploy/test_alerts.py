@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -26,30 +27,12 @@ HANGS = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
 pytestmark = [needs("prometheus"), pytest.mark.slow]
 
 
-class Watch:
-    """A Prometheus, and the runs that it watches.
+class Watch(NamedTuple):
+    """A Prometheus, and the directory of the runs that it watches."""
 
-    Args:
-        server: the Prometheus.
-        directory: of the runs.
-    """
-
-    def __init__(self, server: Prometheus, directory: Path) -> None:
-        self.server = server
-        self.directory = directory
-        self._targets: list[str] = []
-
-    def scrape(self, run: WatchedRun) -> None:
-        """Scrape a run from now on, and wait for its first scrape."""
-        self._targets.append(run.target)
-        self.server.scrape(self._targets)
-        seen = f'prism_run_phase{{instance="{run.target}"}}'
-        eventually(lambda: self.server.query(seen), f"a scrape of {run.path.name}")
-
-    def drop(self, run: WatchedRun) -> None:
-        """Take a run off the list of targets."""
-        self._targets.remove(run.target)
-        self.server.scrape(self._targets)
+    server: Prometheus
+    directory: Path
+    targets: list[str]
 
     def has_fired(self, alert: str, run: WatchedRun) -> bool:
         """Return whether the alert fires for this run."""
@@ -63,13 +46,18 @@ class Watch:
     def run(
         self, name: str, settings: Settings | None = None, environment: Mapping[str, str] | None = None
     ) -> Iterator[WatchedRun]:
-        """Provide a run that is scraped until the end of the block."""
+        """Provide a run that is under way, and is scraped until the end of the block."""
         with watched_run(self.directory / name, CONFIG, {**SOCIAL, **(settings or {})}, environment) as run:
-            self.scrape(run)
+            self.targets.append(run.target)
+            self.server.scrape(self.targets)
+            seen = f'prism_run_phase{{instance="{run.target}"}}'
+            eventually(lambda: self.server.query(seen), f"a scrape of {name}")
+            eventually(run.is_under_way, f"the first tick of {name}")
             try:
                 yield run
             finally:
-                self.drop(run)
+                self.targets.remove(run.target)
+                self.server.scrape(self.targets)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +66,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
     directory = tmp_path_factory.mktemp("alerts")
     with prometheus(directory, [], quick=True) as server:
         eventually(server.is_ready, "Prometheus")
-        yield Watch(server, directory)
+        yield Watch(server, directory, [])
 
 
 @pytest.fixture
@@ -93,13 +81,8 @@ def asks(server: ModelServer, settings: Settings | None = None) -> Settings:
     return {"oracle.backend": "ollama", "llm.host": server.url, **(settings or {})}
 
 
-def under_way(run: WatchedRun) -> None:
-    eventually(run.is_under_way, f"the first tick of {run.path.name}")
-
-
 def test_a_run_that_is_not_there_any_more_is_gone(watch: Watch) -> None:
     with watch.run("frozen") as run:
-        under_way(run)
         assert not watch.has_fired("PrismRunGone", run)
         run.process.send_signal(signal.SIGSTOP)
         watch.expect("PrismRunGone", run)
@@ -114,8 +97,6 @@ def test_a_run_waits_for_a_server_that_does_not_answer_and_for_one_that_is_away(
         slow = asks(model, {"llm.timeout_s": 600, "oracle.deadline_s": 600})
         waits = stack.enter_context(watch.run("waits", slow))
         left = stack.enter_context(watch.run("left", asks(away)))
-        under_way(waits)
-        under_way(left)
         model.settings = HANGS
         away.__exit__(None, None, None)
         watch.expect("PrismWaitingForOracle", waits)
@@ -130,7 +111,6 @@ def test_a_run_waits_for_a_server_that_does_not_answer_and_for_one_that_is_away(
 def test_a_run_whose_server_stays_away_has_ended_early(watch: Watch) -> None:
     away = ModelServer()
     with away, watch.run("outage", asks(away, {"oracle.outage_patience_s": 3})) as run:
-        under_way(run)
         away.__exit__(None, None, None)
         watch.expect("PrismRunEndedEarly", run)
         assert run.process.wait(60) != 0
@@ -146,7 +126,6 @@ def test_a_run_waits_for_a_disk_that_hangs_and_does_not_stop_while_it_does(watch
     hangs = tmp_path / "hangs"
     environment = {**slow_disk(tmp_path), "DISK_HANGS_WHILE": str(hangs)}
     with watch.run("hung-disk", environment=environment) as run:
-        under_way(run)
         hangs.touch()
         watch.expect("PrismWaitingForDisk", run)
         run.process.send_signal(signal.SIGTERM)

@@ -35,6 +35,15 @@ def test_prometheus_accepts_the_configuration_and_the_rules(config: str) -> None
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def test_remote_write_is_the_other_configuration_with_an_address_to_send_to_and_a_name_of_its_own() -> None:
+    plain, sends = (read_yaml(PROMETHEUS / f"{name}.yml") for name in ("prometheus", "prometheus-remote-write"))
+    (remote,) = sends.pop("remote_write")
+    assert sends["global"].pop("external_labels").keys() == {"site"}
+    assert sends == plain
+    (job,) = plain["scrape_configs"]
+    assert remote["write_relabel_configs"] == [{"source_labels": ["job"], "regex": job["job_name"], "action": "keep"}]
+
+
 @pytest.mark.slow
 @needs("promtool")
 @pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)

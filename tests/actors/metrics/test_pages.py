@@ -8,100 +8,88 @@ import time
 from pathlib import Path
 from threading import Thread
 
-import httpx
-import msgspec
 import pytest
 
 from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged
 from actors.core.phase import Phase
-from actors.metrics.endpoint import Endpoint, MetricsServer, Scrapes
-from prism.config import MetricsConfig
+from actors.metrics.endpoint import Scrapes
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
-from tests.actors.metrics.conftest import PAGES, Serve
-from tests.actors.social_runs import SMALL
+from tests.actors.metrics.conftest import Serve, endpoint
 
 
-def test_probes_say_whether_the_run_is_alive_and_ready() -> None:
-    endpoint = Endpoint(msgspec.structs.replace(SMALL, metrics=MetricsConfig(enabled=True, port=0)))
+def test_probes_say_whether_the_run_is_alive_and_ready(serve: Serve) -> None:
+    server = serve()
 
     def asked() -> tuple[int, int]:
-        health, ready = (httpx.get(f"{endpoint.url}{path}", trust_env=False) for path in ("/healthz", "/readyz"))
-        return health.status_code, ready.status_code
+        return ask(server, "/healthz").status, ask(server, "/readyz").status
 
     assert asked() == (200, 503)
-    endpoint.hear(PhaseChanged(phase=Phase.RUNNING, before=Phase.STARTING, after_s=0.0))
-    with endpoint.observing("run") as metrics:
-        metrics.is_under_way = True
-        metrics.lag.beat()
-        assert asked() == (200, 200)
-        metrics.lag._clock = lambda: time.monotonic() + 3600.0  # the event loop has been blocked for an hour
-        assert asked() == (503, 200)
-        metrics.is_under_way = False
-        assert asked() == (200, 200)
-    endpoint.close()
+    server.hear(PhaseChanged(phase=Phase.RUNNING, before=Phase.STARTING, after_s=0.0))
+    metrics = server.observe("run")
+    metrics.is_under_way = True
+    metrics.lag.beat()
+    assert asked() == (200, 200)
+    metrics.lag._clock = lambda: time.monotonic() + 3600.0  # the event loop has been blocked for an hour
+    assert asked() == (503, 200)
+    metrics.is_under_way = False
+    assert asked() == (200, 200)
+    answer = ask(server, "/admin")
+    assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /readyz\n")
 
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
-    server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})
+    server = serve({"PRISM_METRICS_PASSWORD": "pä:ss"}, username="ann")
     right = base64.b64encode("ann:pä:ss".encode()).decode()
-    assert ask(server, "/metrics", Authorization=f"Basic {right}").body == "up 1\n"
+    assert "prism_run_phase" in ask(server, "/metrics", Authorization=f"Basic {right}").body
     assert ask(server, "/metrics", Authorization=f"basic {right}").status == 200
     wrong = base64.b64encode(b"ann:pass").decode()
     for header in (f"Basic {wrong}", f"Bearer {right}", "Basic", "Basic ===", "Basic \xff", ""):
         answer = ask(server, "/metrics", Authorization=header)
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="prism"')
-        assert "up" not in answer.body
+        assert "prism_" not in answer.body
     assert ask(server, "/metrics").status == 401
     assert ask(server, "/metrics?", method="HEAD").status == 401
-
-
-def test_a_user_without_a_password_is_a_mistake() -> None:
     with pytest.raises(ConfigError, match=r"metrics.username: expected the password of 'ann' in \$PRISM_METRICS_PASS"):
-        MetricsServer(MetricsConfig(port=0, username="ann"), PAGES, {})
+        endpoint(username="ann")
 
 
 def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
     port = serve().port
     with pytest.raises(AddressError) as caught:
-        MetricsServer(MetricsConfig(port=port), PAGES, {})
+        endpoint(port=port)
     assert str(caught.value) == (
         f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
         "0 for any free one"
     )
     for host in ("203.0.113.7", "a" * 300):
         with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
-            MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
+            endpoint(host=host)
 
 
 @pytest.mark.parametrize(("host", "begins"), [("0.0.0.0", "http://127.0.0.1:"), ("::1", "http://[::1]:")])
 def test_the_address_is_one_that_can_be_reached_from_here(host: str, begins: str, serve: Serve) -> None:
     if host == "::1" and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
-    assert serve(MetricsConfig(port=0, host=host)).url.startswith(begins)
+    assert serve(host=host).url.startswith(begins)
 
 
-def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
-    server = serve(MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1])))
+def test_with_a_certificate_it_speaks_tls_and_one_that_cannot_be_used_is_a_mistake(
+    certificate: tuple[Path, Path], serve: Serve, tmp_path: Path
+) -> None:
+    cert, key = map(str, certificate)
+    server = serve(tls_cert=cert, tls_key=key)
     assert server.url.startswith("https://127.0.0.1:")
-    trusting = ssl.create_default_context(cafile=str(certificate[0]))
-    assert ask(server, "/metrics", tls=trusting).body == "up 1\n"
-    old = ssl.create_default_context(cafile=str(certificate[0]))
+    assert ask(server, "/healthz", tls=ssl.create_default_context(cafile=cert)).body == "starting\n"
+    old = ssl.create_default_context(cafile=cert)
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         old.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises(OSError, match=r"."):
         ask(server, tls=old)
-
-
-def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path, Path], tmp_path: Path) -> None:
-    cert, key = map(str, certificate)
     locked = str(tmp_path / "locked.pem")
-    subprocess.run(
-        ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked],
-        check=True,
-        capture_output=True,
-    )
+    command = ["openssl", "ec", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked]
+    subprocess.run(command, check=True, capture_output=True)
     for chosen, problem in (
         ((cert, None), r"metrics.tls_key: expected the key of the certificate, got null"),
         ((None, key), r"metrics.tls_cert: expected the certificate of this key, got null"),
@@ -110,7 +98,7 @@ def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path,
         ((cert, locked), r"metrics.tls_cert: .* cannot be used for TLS: "),
     ):
         with pytest.raises(ConfigError, match=problem):
-            MetricsServer(MetricsConfig(port=0, tls_cert=chosen[0], tls_key=chosen[1]), PAGES, {})
+            endpoint(tls_cert=chosen[0], tls_key=chosen[1])
 
 
 class Clock:
