@@ -69,7 +69,6 @@ class Draw(IntEnum):
     ATTRIBUTE = 22
     DELAY = 23
     QUALITY = 24
-    DWELL = 25
     FEED_PART = 26
     MARGIN = 27
     CHART = 28

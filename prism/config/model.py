@@ -90,15 +90,6 @@ class ActivityConfig(Section):
     hours: Hours | str | None = setting(None, "24 figures, or a .csv with columns h00 to h23; none: all alike", _is_day)
 
 
-class DwellConfig(Section):
-    """The time that people look at a post and write, log-normal and rounded up to ticks. UNCALIBRATED."""
-
-    look_median_s: float = setting(0.0, "median simulated seconds of a look at a post; 0: one tick", ge=0, le=1e6)
-    look_sigma: Spread = setting(1.0, "spread of its log (log-normal reading times: Yin et al. 2013)")
-    write_median_s: float = setting(0.0, "median simulated seconds of writing; 0: one tick", ge=0, le=1e6)
-    write_sigma: Spread = setting(1.0, "spread of its log (log-normal lengths: Sobkowicz et al. 2013)")
-
-
 class ResponseConfig(Section):
     """The time until a post reaches a person, log-normal, with a speed of each original: docs/people.md. UNCALIBRATED.
 
@@ -249,7 +240,6 @@ class PopulationConfig(Section):
     relevance: RelevanceConfig = RelevanceConfig()
     intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
-    dwell: DwellConfig = DwellConfig()
     response: ResponseConfig = ResponseConfig()
     graph: GraphConfig = GraphConfig()
 

@@ -392,7 +392,6 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         given_starts=_ints(1),
         roles=np.full(1, col.OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
-        dwell=np.zeros((2, 3)),
         inside=np.zeros((1, 2), dtype=np.int64),
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),

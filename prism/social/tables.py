@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints
-from prism.kernel_delays import CONSTANT
 
 PERSON_FIELDS: Final = np.dtype(
     [
@@ -165,9 +164,7 @@ BROWSE: Final = 2
 ATTEND: Final = 3
 
 # Laws of delays beside those of `prism.kernel_delays`
-LOOK: Final = 10  # a dwell time, by `dwell`
-WRITE: Final = 11
-ATTRIBUTE: Final = 12  # of a person, by a column of `attributes`
+ATTRIBUTE: Final = 10  # of a person, by a column of `attributes`
 
 ONCE: Final = 0
 SIMPLE: Final = 1
@@ -382,8 +379,7 @@ class Tables(NamedTuple):
             that are from no file.
         given_order: the posts of the file by who may publish them: those of anybody, then those of each person;
             given_starts: where those of each person start in it, and those of nobody.
-        roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
-            numbers of looking and writing.
+        roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger.
         inside: the people in each state, and the ticks spent there less the people in it times the ticks.
         weights: of actions of convinced people, a row for each kind of person, with their sum last; kind_of: the row.
     """
@@ -422,7 +418,6 @@ class Tables(NamedTuple):
     given_starts: Ints
     roles: Ints
     delays: NDArray[np.float64]
-    dwell: NDArray[np.float64]
     inside: Ints
     weights: NDArray[np.float64]
     kind_of: NDArray[np.int32]
@@ -447,7 +442,3 @@ def widened(table: NDArray[Any], width: int) -> NDArray[Any]:
     wider = np.zeros((len(table), width), dtype=table.dtype)
     wider[:, : table.shape[1]] = table
     return wider
-
-
-ALWAYS_ONE_TICK: Final = (float(CONSTANT), 1.0, 0.0)
-"""A dwell time that is not drawn."""

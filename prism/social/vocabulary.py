@@ -55,8 +55,6 @@ EFFECTS: Final[Mapping[str, str]] = {
 DELAYS: Final[Mapping[str, str]] = {
     "statechart.default_timeout_ticks": "the setting",
     "statechart.rest_ticks": "the setting",
-    "dwell.look": "a draw from `population.dwell`",
-    "dwell.write": "a draw from `population.dwell`",
 }
 """`{field: what it is}` of the fields that a delay may be; a person's own numeric attributes come on top."""
 

@@ -53,7 +53,7 @@ from prism.domain import Measure, World
 from prism.errors import ConfigError
 from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
 from prism.expressions.tree import reads_draw, reads_view
-from prism.kernel_delays import CONSTANT, LOG_NORMAL
+from prism.kernel_delays import CONSTANT
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
@@ -204,16 +204,13 @@ class SocialWorld(World):
 
     def _tell_kernels(self) -> None:
         state, config = self.network.state, self.config
-        t, dwell, tick_s = state.t, config.population.dwell, config.simulation.tick_seconds
+        t, tick_s = state.t, config.simulation.tick_seconds
         response = config.population.response
         for code, each in enumerate(self.states_known):
             role = self.behaviour.roles.get(each)
             t.roles[code] = col.NO_ROLE if role is None else _ROLES[Role(role)]
         for code, each in enumerate(self.states_known):
             t.delays[code] = self._delay_row(self.behaviour.delays.get(each))
-        times = (dwell.look_median_s, dwell.look_sigma), (dwell.write_median_s, dwell.write_sigma)
-        for place, (median_s, sigma) in enumerate(times):
-            t.dwell[place] = (LOG_NORMAL, median_s / tick_s, sigma) if median_s else col.ALWAYS_ONE_TICK
         wanted = int(self.ticks_per_round * config.population.activity.arrival)
         rates = self._posting_rates()
         state.at_once = max(1, math.ceil(np.max(rates)))
@@ -240,8 +237,6 @@ class SocialWorld(World):
             first, second = (*delay.numbers, 0.0)[:2]
             return LAWS[delay.law], first, second, trigger
         section, name = delay.field.split(".")
-        if section == "dwell":
-            return col.LOOK if name == "look" else col.WRITE, 0.0, 0.0, trigger
         if section == "statechart":
             return CONSTANT, float(getattr(self.config.statechart, name)), 0.0, trigger
         return col.ATTRIBUTE, self.changing.places[name], 0.0, trigger

@@ -113,6 +113,13 @@ async def test_actions_are_applied_one_after_the_other() -> None:
     assert rates == ["- Interest Rate: 2.5%", "- Interest Rate: 2.0%"]
 
 
+async def test_a_state_has_the_reasoning_of_its_own_turn_only() -> None:
+    engine, _ = engine_on(LOWERED, LOWERED_AGAIN)
+    engine.current_state = await engine.run_turn([approved()])
+    after = await engine.run_turn([approved()])
+    assert (after.turn, [chain.reasoning for chain in after.reasoning_chains]) == (3, [LOWERED_AGAIN.reasoning])
+
+
 async def test_only_the_rate_changes() -> None:
     engine, _ = engine_on(LOWERED)
     new_state = await engine.run_turn([approved()])

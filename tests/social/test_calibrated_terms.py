@@ -1,10 +1,9 @@
-"""The terms that are off by default: response, quality, posting by followers, exposure, credit, dwell times."""
+"""The terms that are off by default: response, quality, posting by followers, exposure, credit."""
 
 import asyncio
 import math
 from collections import Counter
 from random import Random
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 
 from prism.columns import Columns
 from prism.config import FeedConfig, RelevanceConfig
-from prism.config.model import DwellConfig
 from prism.rng import Draw, normal, uniform
 from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
@@ -309,34 +307,3 @@ def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
     assert (child.parent, child.depth) == (copy.id, copy.depth + 1)
     lone = reshared(network_like(net, credit), ADA, copy.id, 32)  # nothing of it is in Ada's timeline
     assert lone.parent == copy.id
-
-
-# Dwell
-
-
-def dwell(
-    median_s: float, sigma: float, agent: int, tick: int, which: int, *, seed: int = 7, tick_s: float = 10
-) -> int:
-    """Return a dwell time of looking (0) or writing (1), in ticks."""
-    ticks = math.ceil(
-        median_s / tick_s * math.exp(sigma * NormalDist().inv_cdf(uniform(seed, agent, tick, Draw.DWELL, which)))
-    )
-    return max(1, ticks)
-
-
-async def test_people_look_and_write_for_as_long_as_their_draws_say() -> None:
-    times: Any = {"look_median_s": 90, "look_sigma": 0.5, "write_median_s": 150, "write_sigma": 0.5}
-    config = replace(SMALL, population=replace(SMALL.population, dwell=DwellConfig(**times)))
-    run = await Run(config).advance(96)
-    entered: dict[int, tuple[str, int]] = {}
-    checked: Counter[str] = Counter()
-    for update in run.updates:
-        state, since = entered.get(update.agent, ("", 0))
-        if state == "evaluating" and update.trigger in ("decides", "ignores") and update.source == "rule":
-            assert update.tick - since == dwell(90, 0.5, update.agent, since, 0, seed=5, tick_s=60)
-            checked["looked"] += 1
-        if state == "composing" and update.trigger == "compose_done":
-            assert update.tick - since == dwell(150, 0.5, update.agent, since, 1, seed=5, tick_s=60)
-            checked["wrote"] += 1
-        entered[update.agent] = (update.to_state, update.tick)
-    assert min(checked["looked"], checked["wrote"]) > 20

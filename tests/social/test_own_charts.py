@@ -17,7 +17,7 @@ from prism.social.vocabulary import social_vocabulary
 from prism.statechart import AgentState, Behaviour, Choice, read_chart
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, whole
-from tests.social.people import person, relevant, view
+from tests.social.people import person, persona, relevant, view
 
 DOOM = """
 initial: away
@@ -204,6 +204,15 @@ def test_every_state_answers_every_trigger_as_the_table_says(state: AgentState, 
 def test_a_decision_is_ambiguous_only_between_the_thresholds(share: float, targets: list[AgentState]) -> None:
     rows = SOCIAL_CHART.candidates(ready(EVALUATING), "decides", relevant(share))
     assert [row.target for row in rows] == targets
+
+
+def test_at_a_threshold_the_mind_is_made_up() -> None:
+    post = relevant(0.5)
+    level = person().relevance(post)
+    bored = persona(low_threshold=level, engagement_threshold=0.6, high_threshold=0.7)
+    keen = persona(low_threshold=0.3, engagement_threshold=0.4, high_threshold=level)
+    rows = [SOCIAL_CHART.candidates(person(persona=somebody), "decides", post) for somebody in (bored, keen)]
+    assert [[row.target for row in found] for found in rows] == [[SCROLLING], [COMPOSING]]
 
 
 def test_whoever_chooses_to_write_writes_a_reply() -> None:

@@ -42,9 +42,7 @@ LATER: list[dict[str, Any]] = [
     {"tick": 50, "set": {"feed.algorithm": "hot", "feed.memory": 3, "feed.size": 9, "feed.fill": "borrow"}},
     {"tick": 75, "set": {"feed.memory": 20, "feed.recent": 15, "feed.size": 2, "population.posts_per_session": 0.9}},
 ]
-DWELL = {"look_median_s": 60, "look_sigma": 0.8, "write_median_s": 200, "write_sigma": 0.5}
 KNOWN: dict[str, tuple[Sections, list[dict[str, Any]], str]] = {
-    "dwell times": ({"feed": {"algorithm": "chronological"}, "population": {"dwell": DWELL}}, [], "dc52ab984cfa5871"),
     "simple contagion": (
         {
             "feed": {
@@ -102,7 +100,6 @@ def drawn(seed: int) -> tuple[Sections, list[dict[str, Any]]]:
         "posts_per_session": chance((0.2, 0.9)),
         "posts_by_followers": chance((0.0, 1.5)),
         "quality_sigma": chance((0.0, 0.8)),
-        "dwell": chance(({}, DWELL)),
         "activity": {"mean": 0.6, **chance(({}, {"hours": [1.0, 3.0] * 12}))},
         "deliberation_minutes": chance((1.0, 7.0)),
         "relevance": {"exposure": 0.2 * (exposure == "complex")},

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prism.domain import ALONE
-from prism.kernel_delays import CONSTANT, delay_ticks
+from prism.kernel_delays import delay_ticks
 from prism.kernel_rng import below, pick, unit
 from prism.kernels import address_of, bring, called, kernel
 from prism.rng import Draw
@@ -23,7 +23,7 @@ from prism.social.posts.post import NO_POST
 
 _ONLINE, _ARRIVAL, _PUBLISHES = int(Draw.ONLINE), int(Draw.ARRIVAL), int(Draw.PUBLISHES)
 _INTENTION = int(Draw.INTENTION)
-_ATTENTION, _DELAY, _DWELL = int(Draw.ATTENTION), int(Draw.DELAY), int(Draw.DWELL)
+_ATTENTION, _DELAY = int(Draw.ATTENTION), int(Draw.DELAY)
 
 TARGET, IS_END, EFFECT, TO_BE, BARS, CHANGE = range(6)
 """The columns of kinds of updates: the state that is entered, or UNMOVED; 1 if the end of the round led there; the
@@ -161,25 +161,12 @@ def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
 
 
 @kernel
-def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
-    """Return a dwell time: that of looking, or of writing, drawn for the tick in which it begins."""
-    # `dwell` has a row for looking and one for writing: law, median in ticks, sigma.
-    of = t.dwell[0 if law == col.LOOK else 1]
-    if of[0] == CONSTANT:
-        return np.int64(of[1])
-    draw = unit(t.key, person, tick, _DWELL, 0 if law == col.LOOK else 1)
-    return delay_ticks(np.int64(of[0]), of[1], of[2], draw)
-
-
-@kernel
 def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
     """Plan the trigger with which a state ends by itself; for a state without a delay, a timeout."""
     # A delay is (law, first number, second number, trigger), all as floats: the table has one type.
     delay = t.delays[state]
     law = np.int64(delay[0])
-    if law in (col.LOOK, col.WRITE):
-        ticks = drawn_ticks(t, person, tick, law)
-    elif law == col.ATTRIBUTE:
+    if law == col.ATTRIBUTE:
         ticks = delay_ticks(0, t.attributes[person, np.int64(delay[1])], 0.0, 0.0)
     else:
         ticks = delay_ticks(law, delay[1], delay[2], drawn_about(t, person, tick, _DELAY) if law else 0.0)
@@ -207,10 +194,8 @@ def attend(t: Any, person: Any, tick: Any) -> None:
     The probability of a close look is `attention` to the power of the post's place in the feed (position bias).
     Source: the examination hypothesis of click models, Craswell et al. (2008).
     """
-    # The look takes the same time in either case; only its trigger differs.
-    until = tick + drawn_ticks(t, person, tick, col.LOOK)
     chance = math.pow(t.settings.attention, place_in_feed(t, person) * 1.0)
-    plan(t, person, until, col.DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else col.IGNORES)
+    plan(t, person, tick + 1, col.DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else col.IGNORES)
 
 
 @kernel

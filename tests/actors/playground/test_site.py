@@ -199,7 +199,7 @@ def test_a_run_that_cannot_be_made_says_why_in_the_words_of_the_page(page: Page)
     answer = page.post("move", {"changes": {"feed.size": 0, "population.size": "x", "chart.0": -1}})
     assert answer.status_code == 422
     assert answer.json()["problem"].splitlines() == [
-        "engaging like: after ticks: expected int 0 to 10000, got -1",
+        "composing: after ticks: expected int 0 to 10000, got -1",
         "population size: expected int 1 to 10000000, got 'x'",
         "feed size: expected int 1 to 1000, got 0",
     ]
