@@ -164,7 +164,7 @@ def _taped(config: Config) -> Substitute:
     """Return an oracle that answers from the tape; a question that is not on it goes to the embedded choice."""
     domain, tape = build_domain(config).domain, Tape(tape_path(config, None), "replay")
     taped = domain.oracle(TapedModel(None, tape, "replay"))
-    oracle = Substitute(domain.oracle(), taped, None, {})
+    oracle = Substitute(domain.oracle(), taped, {})
     oracle.source = taped.source
     return oracle
 
