@@ -33,6 +33,12 @@ Finding = Literal["moves", "holds", "cannot tell"]
 """moves: the answers shift by as much as matters, and not by chance. holds: they surely shift by less."""
 
 
+def _finding(p_holm: float, size: float, reach: float, least: float) -> Finding:
+    if p_holm <= LEVEL and size >= least:
+        return "moves"
+    return "holds" if reach < least else "cannot tell"
+
+
 class Asked(NamedTuple):
     """Questions that were asked in several ways, in columns."""
 
@@ -93,12 +99,8 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
             least: the points from which on a shift matters.
         """
         reach = max((one.points.reach for one in self.options), default=math.inf)
-        finding: Finding = "cannot tell"
-        if p_holm <= LEVEL and self.size >= least:
-            finding = "moves"
-        elif max(reach, 0.0 if self.turned.high is None else self.turned.high) < least:
-            finding = "holds"
-        return replace(self, p_holm=p_holm, finding=finding)
+        reach = max(reach, 0.0 if self.turned.high is None else self.turned.high)
+        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.size, reach, least))
 
     @property
     def largest(self) -> OptionShift | None:
@@ -277,12 +279,8 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
     def judged(self, p_holm: float, least: float) -> Position:
         """Return it with its finding; arguments as of a `Shift`."""
-        finding: Finding = "cannot tell"
-        if p_holm <= LEVEL and self.points.value >= least:
-            finding = "moves"
-        elif self.points.high is not None and self.points.high < least:
-            finding = "holds"
-        return replace(self, p_holm=p_holm, finding=finding)
+        reach = math.inf if self.points.high is None else self.points.high
+        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.points.value, reach, least))
 
 
 def positions_of(people: Ints, answers: Floats, shown: Sequence[Sequence[int]], seed: int = 0) -> tuple[Position, ...]:
