@@ -141,6 +141,7 @@ def counted(kinds: list[str], is_here: bool, seed: int) -> list[Counted]:
                 shutil.copytree(place / "sound", path)
             if kind == CARRIED:
                 server.settings = ServerSettings(reply=planted("persona"))
+                (path / "audit" / "persona.sqlite").unlink(missing_ok=True)  # of the sound model
                 found += _carried(path)
                 continue
             server.settings = ServerSettings(reply=planted(kind))

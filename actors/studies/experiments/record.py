@@ -11,7 +11,7 @@ import io
 from collections.abc import Callable, Sequence
 from enum import StrEnum, unique
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -61,8 +61,7 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
     plans: int  # how many were made
     cells: list[CellLine]  # every cell of the plan
     values: Values  # of the cells that have some
-    # as it was written at the end. If it lacks cells without naming them as missing, it is worked out here.
-    outcome: Outcome
+    outcome: Outcome  # as it was written at the end, or else worked out here
     is_final: bool  # whether it was written at the end
 
     @property
@@ -76,27 +75,21 @@ def is_experiment(path: Path) -> bool:
 
 def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lambda _, __: None) -> ExperimentRecord:
     """Return the record of the experiment in a directory, also of one that is going on or was interrupted."""
-    plans, plan, raw = _chosen(path)
+    plans, plan, outcome = _chosen(path)
     cells = []
     for number, each in enumerate(plan.cells, start=1):
         cells.append(CellLine(each.condition, each.seed, each.key, cell_state(path, each.key)))
         on_cell(number, len(plan.cells))
-    values = _table(path / RESULTS) if raw else {}
-    lost = {name: set(seeds) for name, seeds in raw.get("missing", {}).items()}
-    is_final = bool(raw) and all(
-        (each.condition, each.seed) in values or each.seed in lost.get(each.condition, ()) for each in cells
-    )
-    if is_final:
-        try:
-            outcome = msgspec.convert(raw, Outcome)
-        except msgspec.ValidationError as error:
-            problem = f"{path / OUTCOME}: is of another version of PRISM: {error}; run the experiment again"
-            raise RunDirectoryError(problem) from None
-    else:
-        values.update(_measured(path, plan, cells, values))
-        outcome = outcome_of(plan, values, promised(plans, plan), path, is_final=False)
+    is_final = outcome is not None
+    values = _table(path / RESULTS) if is_final else _measured(path, plan, cells)
     return ExperimentRecord(
-        path=path, plan=plan, plans=len(plans), cells=cells, values=values, outcome=outcome, is_final=is_final
+        path=path,
+        plan=plan,
+        plans=len(plans),
+        cells=cells,
+        values=values,
+        outcome=outcome or outcome_of(plan, values, promised(plans, plan), path, is_final=False),
+        is_final=is_final,
     )
 
 
@@ -116,40 +109,26 @@ def current_plan(path: Path) -> PlanFile:
     return _chosen(path)[1]
 
 
-def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, dict[str, Any]]:
-    """Return all plans, the plan that is followed, and its outcome as it is in the file; empty without an outcome."""
+def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, Outcome | None]:
+    """Return all plans, the plan that is followed, and its outcome; None without an outcome."""
     try:
         plans = read_plans(path)
     except OSError as error:
         raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error.strerror or error}") from None
     if not plans:
         raise RunDirectoryError(f"{path}: holds no plan yet; `prism experiment FILE --out {path}` makes one")
-    raw = _raw_outcome(path)
-    plan = next((each for each in plans if each.hash == raw.get("plan")), None)
-    if plan is None or (plan is not plans[-1] and _written(path, OUTCOME) <= _written(path, PLANS)):
-        return plans, plans[-1], {}
-    return plans, plan, raw
-
-
-def _raw_outcome(path: Path) -> dict[str, Any]:
     try:
-        found = read_json(path / OUTCOME)
+        outcome = read_json(path / OUTCOME, Outcome)
+        plan = next((each for each in plans if each.hash == outcome.plan), None)
+        is_older = (path / OUTCOME).stat().st_mtime <= (path / PLANS).stat().st_mtime
     except FileNotFoundError:
-        return {}
+        return plans, plans[-1], None
     except OSError as error:
-        raise RunDirectoryError(
-            f"{path / OUTCOME}: cannot be read: {error.strerror or error}; run the experiment again"
-        ) from None
-    if not isinstance(found, dict):
-        raise RunDirectoryError(f"{path / OUTCOME}: is no outcome; run the experiment again")
-    return found
-
-
-def _written(path: Path, name: str) -> float:
-    try:
-        return (path / name).stat().st_mtime
-    except OSError:
-        return 0.0
+        problem = f"is no outcome of this version: {error.strerror or error}; run the experiment again"
+        raise RunDirectoryError(f"{path / OUTCOME}: {problem}") from None
+    if plan is None or (plan is not plans[-1] and is_older):
+        return plans, plans[-1], None
+    return plans, plan, outcome
 
 
 def cell_state(out: Path, key: str) -> CellState:
@@ -176,8 +155,8 @@ def _table(path: Path) -> Values:
     return values
 
 
-def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Values) -> Values:
-    """Return the values of cells that are done but not in the table, for measures that need no user's own code.
+def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine]) -> Values:
+    """Return the values of cells that are done, for measures that need no user's own code.
 
     Totals by attribute are left out, too: the people of a run are made again by its chart, which may have code.
     """
@@ -186,7 +165,7 @@ def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Valu
     }
     found: Values = {}
     for cell in cells:
-        if cell.state is CellState.DONE and (cell.condition, cell.seed) not in known:
+        if cell.state is CellState.DONE:
             try:
                 found[cell.condition, cell.seed] = measured(path / CELLS / cell.key, wanted, {})
             except PrismError:

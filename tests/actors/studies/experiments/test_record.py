@@ -82,7 +82,6 @@ def test_a_new_plan_is_followed_once_it_is_made_and_the_old_outcome_is_not_its(t
     [
         ("plans/001-abababababababab.json", b"{", "holds a file that is no plan"),
         ("outcome.json", b"[]", "is no outcome"),
-        ("outcome.json", b"\xff", "cannot be read"),
     ],
 )
 def test_a_damaged_file_is_one_line_with_its_name(tmp_path: Path, name: str, content: bytes, problem: str) -> None:
