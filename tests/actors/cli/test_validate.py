@@ -72,7 +72,7 @@ def test_a_column_that_is_read_as_an_attribute_is_not_among_those_that_are_not_r
 
 def test_validate_and_lint_say_that_a_delay_cannot_end(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "lurking.yaml").write_text(LURKING.read_text().replace("ticks: 20", "ticks: 30"))
-    told = "the delay of 30 ticks cannot end within a round of 24: round_ends comes first"
+    told = "the delay of 30 ticks ends for few people within a round of 24: round_ends comes first"
     (tmp_path / "study.yaml").write_text("statechart: {file: lurking.yaml}")
     assert f"without effect: lurking: {told}\n" in prism("validate", "study.yaml").out
     linted = prism("chart", "study.yaml", "--lint")
