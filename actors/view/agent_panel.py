@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from actors.factory.domains import show_of
@@ -23,7 +23,7 @@ from prism.social.ties.changes import tie_changes
 T = TypeVar("T")
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
-MOVES_MAX, QUESTIONS_MAX, POSTS_MAX, CHANGES_MAX = 60, 12, 30, 30
+LISTED_MAX = 40
 """The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
 _BY: Final = {
@@ -110,20 +110,18 @@ class AgentPanel:
             for each in (*of.causes, *of.smaller)
             if each.agent == self.agent
         ]
-        feed = None if self.feed is None else (f"Its feed of tick {self.feed.tick:,}", [*self.feed.posts])
         known = [(name.replace("_", " "), text_of(value)) for name, value in self.person]
-        state, asked = run.chip(self.state), _latest(self.questions, QUESTIONS_MAX, self._question)
+        feed = () if self.feed is None else self.feed.posts
+        seen = (tag("li", "a post of ", self._person(author_of(post))) for post in feed)
         parts = [
-            tag("p", tag("strong", run.called(self.agent)), " is ", state, f" at the end of tick {self.tick:,}"),
+            tag("p", tag("strong", run.called(self.agent)), " is ", run.chip(self.state), f" after tick {self.tick:,}"),
             tag("p", f"Searched from tick {self.since:,} on.", class_="quiet") if self.since else None,
-            _part("What it did", self.moves, self._history(), most=MOVES_MAX, is_open=True),
-            _part("What it asked", self.questions, *asked, most=QUESTIONS_MAX),
-            _listed("What it posted and liked", self.posts, self._post, POSTS_MAX),
-            _listed("What it changed", self.changes, self._change, CHANGES_MAX),
-            _part("What it has added", said, tag("ul", *said)) if said else None,
-            None
-            if feed is None
-            else _listed(*feed, lambda post: tag("li", "a post of ", self._person(author_of(post)))),
+            _part("What it did", self.moves, self._history(), is_open=True),
+            _part("What it asked", self.questions, *map(self._question, _latest(self.questions))),
+            _part("What it posted and liked", self.posts, tag("ul", *map(self._post, _latest(self.posts)))),
+            _part("What it changed", self.changes, tag("ul", *map(self._change, _latest(self.changes)))),
+            _part("What it has added", said, tag("ul", *_latest(said))),
+            _part("Its latest feed", feed, tag("ol", *seen)),
             self._profile(known) if known or self.follows or self.followers else None,
         ]
         return [part for part in parts if part is not None]
@@ -143,7 +141,7 @@ class AgentPanel:
     def _history(self) -> Node:
         """Return the table of what the agent did, the latest first."""
         rows = []
-        for move in self.moves[::-1][:MOVES_MAX]:
+        for move in _latest(self.moves):
             stays = "stays " if move.from_state == move.to_state else ""
             effect = None if move.effect is None else self._show.effect_name(move.effect)
             by = f"{_BY.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
@@ -191,24 +189,19 @@ class AgentPanel:
         return tag("li", f"tick {one.tick:,}: {one.name.replace('_', ' ')} becomes {text_of(one.value)}")
 
 
-def _latest(of: Sequence[T], most: int, shown: Callable[[T], Node]) -> list[Node]:
+def _latest(of: Sequence[T]) -> Sequence[T]:
     """Return the latest entries, the last one first."""
-    return [shown(each) for each in of[::-1][:most]]
+    return of[::-1][:LISTED_MAX]
 
 
-def _listed(title: str, of: Sequence[T], shown: Callable[[T], Node], most: int = 0) -> Element | None:
-    """Return a part with the latest entries as a list, or with all in their order; None without any."""
-    rows = _latest(of, most, shown) if most else map(shown, of)
-    return _part(title, of, tag("ul" if most else "ol", *rows), most=most) if of else None
-
-
-def _part(title: str, of: Sequence[Any], *content: Node, most: int = 0, is_open: bool = False) -> Element:
-    """Return a part that opens; `most`: how many of the entries are shown, if not all."""
-    told = "Nothing up to this tick." if not of else ""
-    told = f"The latest {most:,} are listed; prism explain shows all." if 0 < most < len(of) else told
-    note = tag("p", told, class_="quiet") if told else None
-    head, name = tag("summary", tag("strong", f"{title} ({len(of):,})")), title.split(" of tick", maxsplit=1)[0]
-    return tag("details", head, note, *(content if of else ()), data_part=name, open="" if is_open else None)
+def _part(title: str, of: Sequence[Any], *content: Node, is_open: bool = False) -> Element | None:
+    """Return a part that opens; None without entries."""
+    if not of:
+        return None
+    told = f"The latest {LISTED_MAX:,} are listed; prism explain shows all."
+    note = tag("p", told, class_="quiet") if len(of) > LISTED_MAX else None
+    head = tag("summary", tag("strong", f"{title} ({len(of):,})"))
+    return tag("details", head, note, *content, data_part=title, open="" if is_open else None)
 
 
 def _why(tick: int, said: str, looks: str = "link") -> Element:

@@ -10,12 +10,12 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from http.cookies import CookieError, SimpleCookie
 from threading import Event
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -111,7 +111,7 @@ class Guard:
             )
         if headers.get("sec-fetch-site") in FOREIGN and scope["path"] != "/":
             return PlainTextResponse(f"{self._name}: another site may not ask\n", 403)
-        return self._unknown(scope, headers) if self._token else None
+        return self._unknown(scope) if self._token else None
 
     def _is_own(self, given: str) -> bool:
         """Return whether the name in a `Host` header is this machine's; no other site has an address of digits."""
@@ -125,29 +125,22 @@ class Guard:
             return False
         return self._is_open
 
-    def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
+    def _unknown(self, scope: Scope) -> Response | None:
         """Return the answer to a client that has no token, or has just shown it; None for a client with the cookie."""
-        query = parse_qsl(scope["query_string"].decode("latin-1"))
-        given = next((value for name, value in query if name == TOKEN), None)
+        request = Request(scope)
+        query, given = request.query_params.multi_items(), request.query_params.get(TOKEN)
         if given is not None and hmac.compare_digest(_bytes(given), _bytes(self._token)):
             rest = urlencode([(name, value) for name, value in query if name != TOKEN])
             answer = RedirectResponse(f"/?{rest}" if rest else "/", 303)
             answer.set_cookie(self._cookie, self._proof, httponly=True, samesite="strict", path="/")
             return answer
-        if hmac.compare_digest(_bytes(_cookies(headers).get(self._cookie, "")), _bytes(self._proof)):
+        if hmac.compare_digest(_bytes(request.cookies.get(self._cookie, "")), _bytes(self._proof)):
             return None
         return PlainTextResponse(f"{self._name}: open the address that was printed, with its token\n", 401)
 
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
-
-
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()}
-    except CookieError:
-        return {}
 
 
 TOKEN_BYTES = 24

@@ -22,7 +22,6 @@ from actors.studies.experiments.plan import make_plan
 from actors.studies.experiments.processes import Pool
 from actors.view.server import Guard
 from prism.config import load_config
-from prism.errors import ConfigError
 from tests.actors.view.asking import HOST, get
 from tests.catalogue import catalogue
 from tests.patience import HANG_S, wait_until
@@ -188,11 +187,6 @@ def test_two_pages_do_not_disturb_each_other(site: PlaySite) -> None:
     anyio.run(move_both)
     assert len(found) == 3
     assert all(f'"agents":{size},' in text for size, text in found.items())
-
-
-def test_a_configuration_that_is_too_large_for_a_page_is_refused_at_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="at most 200,000 people"):
-        PlaySite(load_config(overrides={"population.size": 200_001}), "large", tmp_path)
 
 
 def test_a_run_that_cannot_be_made_says_why_in_the_words_of_the_page(page: Page) -> None:

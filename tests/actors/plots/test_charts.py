@@ -24,13 +24,11 @@ from actors.plots import (
 )
 from actors.plots.render import as_files, plain
 from actors.plots.rows import ROWS_MAX
-from actors.plots.theme import WORDS, wrapped
 from prism.palette import DARK, LIGHT
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
 X = [1.0, 2.0, 3.0, 4.0]
-LONG = "the share of people who have seen a post about politics before the end of the third round, " * 3
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
@@ -78,18 +76,6 @@ def test_a_dark_chart_has_the_dark_colours_and_no_light_one() -> None:
     text = json.dumps(chart.to_dict())
     assert DARK["text"] in text
     assert not any(color in text for color in LIGHT.values())
-
-
-def test_no_word_of_a_long_label_is_cut() -> None:
-    lines = wrapped(LONG).splitlines()
-    assert " ".join(lines) == LONG.strip()
-    assert max(map(len, lines)) <= WORDS
-    heights = []
-    for words in ("likes", LONG):
-        svg = render(rows([Row(words, 1.0, 0.0, 2.0)], "posts", "", ""))
-        heights.append(float(re.findall(r'height="([\d.]+)"', svg)[0]))
-        assert {*wrapped(words).splitlines()} <= {*texts_of(svg)} | {*re.findall(r"<tspan[^>]*>([^<]+)<", svg)}
-    assert heights[1] - heights[0] == (len(lines) - 1) * 12
 
 
 def test_of_many_rows_the_first_are_drawn_and_the_caption_says_so() -> None:

@@ -1,6 +1,5 @@
 """The local page on experiments, causes and networks."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -29,22 +28,6 @@ def test_cells_are_listed_with_their_states_and_again_as_they_end(tmp_path: Path
     assert "Cells: 4 done" in cells
     assert f'href="#/run/{key}" id="cell-{key}" aria-label="{SHORT}, seed 4: done"' in cells
     assert asked.json("home")["version"] != before["version"]
-
-
-@pytest.mark.slow
-def test_sections_are_those_of_the_report_and_drawn_again_as_cells_end(tmp_path: Path) -> None:
-    path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2)
-    asked = Asked(path)
-    drawn = asked.part("experiment/sections")
-    assert "Over 2 matched seeds people gave on average" in drawn
-    assert "2 pairs" in drawn
-    found = re.findall('<section id="([a-z]+)"', drawn)
-    assert found[:6] == ["statistics", "comparisons", "means", "effects", "courses", "thresholds"]
-    assert 'data-chart="{' in drawn
-    write_cell(path / "cells" / f"{1:04x}{3:016x}", likes=13)
-    drawn = asked.part("experiment/sections")
-    assert "3 pairs" in drawn
-    assert "Over 3 matched seeds" in drawn
 
 
 def test_cells_are_listed_by_condition_and_seed_and_not_by_their_hashes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from actors.pages.html import rendered, tag
 from actors.store import followed, record
-from actors.store.followed import COUNTED, Followed
+from actors.store.followed import Followed
 from actors.store.rounds import read_rounds
 from actors.view.agent_panel import AgentPanel
 from actors.view.viewed_run import ViewedRun
@@ -70,19 +70,6 @@ def test_states_of_everybody_in_every_tick(asked: Asked, embedded: Path) -> None
         assert f"<span>{state.replace('_', ' ')}</span></span><b>{course.states[47][number]:,}</b>" in told
 
 
-def test_questions_are_counted(asked: Asked, embedded: Path) -> None:
-    course = read(asked, embedded.name)[1].course()
-    found = read_run(embedded)
-    counted = {
-        "questions": len([*found.rows("questions")]),
-        "answered": sum(row["source"] == "oracle" for row in found.rows("updates")),
-    }
-    assert dict(zip(COUNTED, course.counted[-1], strict=True)) == {**counted, "fallbacks": 0}
-    told = asked.part(f"runs/{embedded.name}/moment?tick=47")
-    assert f"<dt>questions so far</dt><dd>{counted['questions']:,}</dd>" in told
-    assert f"<dt>answered</dt><dd>{counted['answered']:,}</dd>" in told
-
-
 def test_cascades_are_the_trees_of_the_journal(asked: Asked, embedded: Path) -> None:
     posts, _ = read_posts(embedded)
     sizes = Counter(root for _, _, _, root, _ in posts.values())
@@ -127,19 +114,6 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
     assert f"What it did ({len(moves)})" in shown
     assert f"What it asked ({len(put_to)})" in shown
     assert shown.startswith(f"<p><strong>person {agent}</strong> is ")
-
-
-def test_people_are_called_by_the_names_of_their_file_and_nations_by_theirs(
-    asked: Asked, embedded: Path, economy: Path, tmp_path: Path
-) -> None:
-    run = asked.read(embedded.name)
-    assert run.called(25) == "person 25"
-    assert run.opened is not None
-    run.opened.network._run()
-    assert run.opened.network.population is not None
-    assert run.called(25) == run.opened.network.population.name(25) != "person 25"
-    run.opened.network.population = None
-    assert Asked(economy, economy.name).read(economy.name).called(1) == "=Bo"
 
 
 def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, embedded: Path) -> None:
