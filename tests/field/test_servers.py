@@ -153,79 +153,61 @@ def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
     assert summary()["fallbacks_by_reason"] == {}
 
 
-@pytest.mark.everyday(1)
-def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
+def test_a_server_that_loads_its_model_at_the_start_and_again_is_waited_for(
     prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.factory.oracle_backends.LOADING_EVERY_S", 0.01)
-    loading = ServerSettings(reply=_loading)
+    ready, loading = ServerSettings(reply=Refusing(FILTERED, most=0)), ServerSettings(reply=_loading)
+    changes = {12: ready, 30: loading, 32: ready}
 
     def load(exchange: Exchange) -> None:
-        if exchange.call == 12:
-            server.settings = ServerSettings(reply=Refusing(FILTERED, most=0))
+        server.settings = changes.get(exchange.call or 0, server.settings)
 
     with ModelServer(loading, on_exchange=load) as server:
-        configure(server.url, "ollama")
-        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
-        assert ended.code == 0, ended.err
-        server.settings = loading
-        configure(server.url, "openai", on_outage="stop")
-        stopped = prism("run", "wire.yaml", "--quiet", "--out", "stopped")
-    assert summary()["fallbacks_by_reason"] == {}
-    assert stopped.code == 5
-    assert "loading: Loading model" in stopped.err
-    assert not Path("stopped").exists()
-
-
-@pytest.mark.slow
-def test_a_server_that_loads_its_model_again_during_a_run_is_waited_for(prism: Prism) -> None:
-    ready = ServerSettings(reply=Refusing(FILTERED, most=0))
-    away, loaded_at = 20, 25
-
-    def load(exchange: Exchange) -> None:
-        if exchange.call in (away, loaded_at):
-            server.settings = ServerSettings(reply=_loading) if exchange.call == away else ready
-
-    with ModelServer(ready) as server:
         configure(server.url, "openai")
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        assert server.statistics().calls > max(changes)
         undisturbed = prism("run", "wire.yaml", "--quiet", "--out", "undisturbed")
-    with ModelServer(ready, on_exchange=load) as server:
-        configure(server.url, "openai")
-        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
-        assert server.statistics().calls > loaded_at
+        server.settings = loading
+        stopped = prism("run", "wire.yaml", "--set", "oracle.on_outage=stop", "--quiet", "--out", "stopped")
     assert (ended.code, ended.out) == (0, undisturbed.out), ended.err
     assert summary()["fallbacks_by_reason"] == {}
-    phases = [json.loads(line).get("reason", "") for line in Path("run/log.jsonl").read_text().splitlines()]
-    assert any("loading" in str(reason) for reason in phases)
+    assert "loading" in Path("run/log.jsonl").read_text()
+    assert (stopped.code, "loading: Loading model" in stopped.err) == (5, True)
+    assert not Path("stopped").exists()
 
 
 def _loading(*_: object) -> str:
     raise ApiError(503, "Loading model")
 
 
-REASONS = [
-    (400, "the prompt is too long", "refused"),
-    (422, "content policy violation", "refused"),
-    (403, '{"error": {"message": "flagged", "metadata": {"flagged_input": "My rent is overdue"}}}', "refused"),
-    (403, "your input was flagged by moderation", "refused"),
-    (451, "", "refused"),
-    (400, "API key not valid. Please pass a valid API key.", "client_error"),
-    (400, "The model `gemma` does not exist", "client_error"),
-    (401, "", "client_error"),
-    (403, "not allowed", "client_error"),
-    (408, "", "timeout"),
-    (409, "", "overloaded"),
-    (429, "You exceeded your current quota, please retry in 31 s", "overloaded"),
-    (429, '{"error": {"code": "insufficient_quota"}}', "client_error"),
-    (500, "model failed to load", "server_error"),
-    (503, "Loading model", "loading"),
-    (503, "server busy, please try again", "overloaded"),
-    (529, "", "server_error"),
+GONE, EMPTY, KEY = "the model or its path", "the account has nothing left", "the key is refused"
+MEANINGS = [
+    (400, "the prompt is too long", "refused", ""),
+    (422, "content policy violation", "refused", ""),
+    (403, '{"error": {"message": "flagged", "metadata": {"flagged_input": "My rent is overdue"}}}', "refused", ""),
+    (451, "", "refused", ""),
+    (400, "API key not valid. Please pass a valid API key.", "client_error", KEY),
+    (400, '{"error": {"message": "Bad request", "code": "invalid_api_key"}}', "client_error", KEY),
+    (400, "The model `gemma` does not exist", "client_error", GONE),
+    (400, "The model has been decommissioned", "client_error", GONE),
+    (400, '{"error": {"message": "Bad request", "code": "model_not_found"}}', "client_error", GONE),
+    (401, "", "client_error", KEY),
+    (402, "Insufficient Balance", "client_error", EMPTY),
+    (403, "Your credit balance is too low", "client_error", EMPTY),
+    (403, "not allowed", "client_error", "the key may not be used for this"),
+    (408, "", "timeout", ""),
+    (409, "", "overloaded", ""),
+    (429, "You exceeded your current quota, please retry in 31 s", "overloaded", ""),
+    (429, '{"error": {"message": "No more", "code": "insufficient_quota"}}', "client_error", EMPTY),
+    (500, "model failed to load", "server_error", ""),
+    (503, "Loading model", "loading", ""),
+    (503, "server busy, please try again", "overloaded", ""),
+    (529, "", "server_error", ""),
 ]
 
 
-@catalogue(("status", "body", "reason"), REASONS)
-def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str) -> None:
-    found, advice = meaning_of(status, body)
-    assert found == reason
-    assert not advice or reason == "client_error"
+@catalogue(("status", "body", "reason", "advice"), MEANINGS)
+def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str, advice: str) -> None:
+    found, told = meaning_of(status, body)
+    assert (found, told.startswith(advice), bool(told)) == (reason, True, bool(advice))

@@ -31,7 +31,6 @@ F = Fault
 @pytest.mark.parametrize(
     ("faults", "reason", "status"),
     [
-        ([F.BUSY, F.HANG], "timeout", None),
         ([Broken.STRING_ERROR, F.ERROR], "server_error", 500),
         ([F.CUT, Broken.GARBAGE], "connection_error", None),
         ([F.NOT_JSON, F.EMPTY], "refused", None),

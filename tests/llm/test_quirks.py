@@ -103,7 +103,7 @@ async def test_a_server_with_a_quirk_is_asked_in_one_of_three_ways(backend: str)
         for quirks in cases:
             served = ServerSettings(quirks=tuple(quirks.split()), reply=right_answer, systemone=SystemOne.OFF)
             async with ModelServer(served) as server:
-                config = config_for(server)
+                config = config_for(server, method="json")
                 async with aclosing(BACKENDS[backend](config, {})) as model:
                     assert ((await model.check()).dialect, quirks) == (CLIENTS[backend].dialects[way], quirks)
                     asked = len(server.requests)
@@ -116,12 +116,12 @@ async def test_a_server_that_needs_a_setting_is_one_line_that_names_it_and_the_s
         backend = "ollama" if quirk in OF_OLLAMA else "openai"
         served = ServerSettings(quirks=(quirk,), reply=right_answer, systemone=SystemOne.OFF)
         async with ModelServer(served) as server:
-            async with aclosing(BACKENDS[backend](config_for(server), {})) as model:
+            async with aclosing(BACKENDS[backend](config_for(server, method="json"), {})) as model:
                 with pytest.raises(OracleUnavailableError) as caught:
                     await model.check()
             told = line.replace("{url}", server.url).replace("the server", f"the {CLIENTS[backend].kind}")
             assert str(caught.value) == told
-            config = config_for(server, **helps)
+            config = config_for(server, method="json", **helps)
             async with aclosing(BACKENDS[backend](config, {"AZURE_KEY": "an-azure-key"})) as model:
                 if helps:
                     await model.check()
