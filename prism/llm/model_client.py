@@ -55,7 +55,7 @@ from prism.llm.letters import (
 )
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
 from prism.llm.question_id import REQUEST_ID
-from prism.llm.reply import Reply, text_of, usage_of
+from prism.llm.reply import STREAMS, Reply, text_of, usage_of
 from prism.wording import clauses
 
 WARM_UP: Final = 5.0
@@ -344,6 +344,8 @@ class ModelClient(Backend):
 
     def _advice_on(self, detail: str) -> str:
         """Return what to set for a server that refuses a request: without the fields that it names, if it names any."""
+        if "stream must be true" in detail:
+            return f"{STREAMS}: set another llm.model"
         body = self._body(SELF_TEST, FREE, self._config.num_predict, self._config.temperature)
         options = body.pop("options", {})
         instead = {name: "null" for name in (*body, *options) if name not in ("model", "messages")}

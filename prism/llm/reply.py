@@ -25,9 +25,25 @@ WITHHELD: Final = frozenset(
 """The reasons of servers for an answer that was withheld, in small letters."""
 REASONING: Final = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
+STATUSES: Final = {
+    400: "invalid_request_error bad_request context_length_exceeded content_filter content_policy_violation",
+    401: "authentication_error invalid_api_key unauthorized",
+    402: "insufficient_balance insufficient_credits payment_required",
+    403: "permission_error permission_denied forbidden",
+    404: "not_found_error not_found model_not_found",
+    408: "request_timeout",
+    429: "insufficient_quota rate_limit_error rate_limit_exceeded too_many_requests resource_exhausted",
+    500: "server_error internal_error internal_server_error api_error",
+    502: "bad_gateway",
+    503: "overloaded_error overloaded service_unavailable unavailable",
+    504: "timeout_error gateway_timeout",
+}
+"""The words by which errors with status 200 name their real status."""
 TOKENS_MAX: Final = 10**9
 """A count from here on is a mistake of the server."""
 
+STREAMS: Final = "its answers come in events, which are not read"
+_STATUS_OF = {word: status for status, words in STATUSES.items() for word in words.split()}
 _Object = Mapping[str, Any]
 _Ending = Literal["stop", "cut", "unstated", "refused"]
 
@@ -189,8 +205,11 @@ def _object(body: bytes) -> _Object:
 
     Raises:
         ValueError: it is none, or an error.
-        StatusError: it is an error that names its status by a number.
+        StatusError: it is an error that names its status by a number or a word.
+        UnusableAnswerError: it is a stream.
     """
+    if body.lstrip().startswith(b"data:"):
+        raise UnusableAnswerError(STREAMS)
     reply = msgspec.json.decode(body)
     if not isinstance(reply, dict):
         raise ValueError(f"the reply is no object: {body[:80].decode(errors='replace')!r}")
@@ -202,8 +221,9 @@ def _object(body: bytes) -> _Object:
         return reply
     text = json.dumps({"error": error})
     holders = [holder for holder in (error, reply) if isinstance(holder, dict)]
-    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code")]
-    status = next((int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600), None)
+    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code", "type")]
+    numbers = (int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600)
+    status = next(numbers, next((_STATUS_OF[name.lower()] for name in named if name.lower() in _STATUS_OF), None))
     if status is not None:
         raise StatusError(status, text)
     raise ValueError(error_text(text))

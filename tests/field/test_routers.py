@@ -12,7 +12,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.llm.support import asking, canned, config_for, failure, unavailable
-from tests.standin import ApiError, Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
+from tests.standin import ApiError, Fault, FaultPlan, ModelServer, ServerSettings, Spell, SpellKind, SystemOne
 from tests.wire.support import config, run
 
 WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
@@ -57,9 +57,9 @@ async def test_an_answer_beside_an_empty_error_is_an_answer() -> None:
 
 
 async def test_the_pause_that_an_error_with_status_200_asks_for_is_kept() -> None:
-    settings = ServerSettings(rate_per_s=0.001, says_when=True, quirks=("errors_with_200",), systemone=SystemOne.OFF)
+    limit = Spell(kind=SpellKind.LIMIT, every_s=1000.0, least_s=1000.0, most_s=1000.0)
+    settings = ServerSettings(spells=(limit,), quirks=("errors_with_200",), systemone=SystemOne.OFF)
     async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
-        await model.complete(asking())
         with pytest.raises(LLMFailureException) as caught:
             await model.complete(asking())
     assert (caught.value.reason, caught.value.status_code) == ("overloaded", 429)

@@ -8,6 +8,7 @@ import pytest
 
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, ModelOracle, OllamaChatClient, OpenAICompatClient, SocialModelOracle
+from prism.llm.reply import STREAMS
 from prism.statechart import AgentState
 from tests.llm.support import BACKENDS, OPTIONS, Person, canned, config_for, failing, serving, unavailable
 from tests.patience import HANG_S
@@ -55,6 +56,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "strict_fields": ((f"{RUNS}refused: {FORBIDDEN.format('seed')}; {FORBIDDEN.format('stream')}; {EXTRA}"
                       "{seed: null, stream: null}"), extra(seed=None, stream=None)),
     "silent_refusal": (f"{RUNS}refused: Bad Request; {ELSE}", extra(seed=None)),
+    "streams_alone": ((f"{RUNS}refused: This model only supports streaming: stream must be true; {STREAMS}: set "
+                      "another llm.model"), {}),
+    "streams": (f"{JSON}{STREAMS}; {ELSE}", {}),
     "thinks_long": ((f"{JSON}the answer was cut at 64 tokens; raise llm.num_predict, or turn thinking off by "
                     "llm.request.extra_body"), {"num_predict": 256}),
     "gzip_bomb": (f"{JSON}answer larger than 1 MB; the rest of it was not read; {PATH}", {}),

@@ -91,6 +91,11 @@ def _refuse_system(body: Body) -> Reply | None:
     return _error("System role not supported", 500) if has_system else None
 
 
+def _refuse_unstreamed(body: Body) -> Reply | None:
+    message = "This model only supports streaming: stream must be true"
+    return None if body.get("stream") is True else _error(message)
+
+
 def _refuse_key(name: str, query: str = "") -> Callable[[str, str, Mapping[str, str]], Reply | None]:
     """Return the refusal of requests without the key in a header of its own, or without a parameter."""
 
@@ -166,6 +171,7 @@ QUIRKS: Mapping[str, Quirk] = {
     "no_think": _refusing("think", 'json: unknown field "think"'),
     "silent_refusal": Quirk(refuse=lambda body: Reply(b"Bad Request", 400) if "seed" in body else None),
     "strict_fields": Quirk(refuse=_refuse_much),
+    "streams_alone": Quirk(refuse=_refuse_unstreamed),
     # Schemas
     "no_schema": Quirk(refuse=_refuse_schema),
     "strict_not_found": Quirk(refuse=_lose_schema),
@@ -186,6 +192,7 @@ QUIRKS: Mapping[str, Quirk] = {
         render=_on_message(lambda message: {**message, "content": "\n", "reasoning_content": message["content"]})
     ),
     "unfinished": Quirk(render=_unfinished),
+    "streams": Quirk(wrap=lambda reply: Reply(f"data: {json.dumps(reply)}\n\n".encode())),
     "packed": Quirk(wrap=_packed),
     "gzip_bomb": Quirk(wrap=_bomb),
     "error_with_200": Quirk(wrap=lambda _: Reply({"error": {"message": "Provider returned error", "code": 502}})),

@@ -64,8 +64,6 @@ class ModelServer(PlainServer):
         self.in_flight = self.peak_in_flight = self.outages = 0
         self.spells = Counter[SpellKind]()
         self.begun_s = 0.0
-        self._tokens, self._seen_s = math.inf, 0.0
-        """The calls that the rate allows at once, at this time."""
         self._count_lock = threading.Lock()
         self._is_over = threading.Event()
         self._outages: threading.Thread | None = None
@@ -134,20 +132,6 @@ class ModelServer(PlainServer):
             self.in_flight -= exchange.call is not None
         super().end(exchange)
 
-    def refused_s(self) -> float:
-        """Take a call of the rate, and return 0; or return the seconds until there is one. One second's are kept."""
-        rate_per_s = self.settings.rate_per_s
-        if rate_per_s is None:
-            return 0.0
-        with self._count_lock:
-            now = time.monotonic()
-            self._tokens = min(max(1.0, rate_per_s), self._tokens + (now - self._seen_s) * rate_per_s)
-            self._seen_s = now
-            if self._tokens < 1.0:
-                return (1.0 - self._tokens) / rate_per_s
-            self._tokens -= 1.0
-            return 0.0
-
 
 class _Handler(Handler):
     @property
@@ -173,8 +157,6 @@ class _Handler(Handler):
 
     def look_up(self) -> Reply:
         self._enter()
-        if self.place == "/api/version":
-            return Reply({"version": self.settings.version})
         return super().look_up()
 
     def check(self) -> None:
@@ -209,19 +191,17 @@ class _Handler(Handler):
         return Quirks(self.settings.quirks).rendered(reply)
 
     def admit(self, exchange: Exchange) -> None:
-        owner, wait_s, spells = self.owner, self.owner.refused_s(), self.owner.under_way()
+        owner, spells = self.owner, self.owner.under_way()
         met = next((kind for kind in SpellKind if kind in spells and kind is not SpellKind.OUTAGE), None)
         if met is not None:
             owner.spells[met] += 1
-        if wait_s > 0.0 or met is SpellKind.LIMIT:
-            seconds = spells[SpellKind.LIMIT] if met is SpellKind.LIMIT else wait_s
-            headers = {"Retry-After": str(math.ceil(seconds))} if met or self.settings.says_when else {}
+        if met is SpellKind.LIMIT:
             exchange.fault = None
             refusal = error_of(self.place, 429, "Too many requests")
-            raise Reply(json.loads(refusal.body), 429, headers)
+            raise Reply(json.loads(refusal.body), 429, {"Retry-After": str(math.ceil(spells[met]))})
         if met is SpellKind.SILENCE:
             exchange.fault = Fault.HANG
-        if met is SpellKind.BUSY or owner.in_flight - self.settings.slots > self.settings.max_queue:
+        if met is SpellKind.BUSY:
             raise error_of(self.place, 503, "server busy, please try again.  maximum pending requests exceeded")
         if self._broken(exchange) is Broken.STRING_ERROR:
             raise Reply(_CRASH, 500)

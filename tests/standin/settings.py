@@ -63,10 +63,6 @@ class ServerSettings(PlainSettings, frozen=True, kw_only=True):
     """The server's behaviour. It can be exchanged while the server runs; from the next start: slots and outages.
 
     Args:
-        version: of Ollama, as it names it.
-        max_queue: calls that wait for a slot (OLLAMA_MAX_QUEUE); more get a 503.
-        rate_per_s: calls that it takes a second; more get a 429. None for any number.
-        says_when: whether a 429 says in `Retry-After`, in whole seconds, when a call is taken again.
         broken: the calls, by number, that fail in other ways than `faults`; `drip_s`: the seconds between two bytes.
         spells: times in which it behaves in another way, in seconds since the latest start; one of each kind.
         systemone: the answer of /v1/systemone.
@@ -77,10 +73,6 @@ class ServerSettings(PlainSettings, frozen=True, kw_only=True):
         weigh: returns the weights of the options of /v1/systemone instead of made-up ones.
     """
 
-    version: str = "0.40.12"
-    max_queue: int = 512
-    rate_per_s: float | None = None
-    says_when: bool = False
     broken: Mapping[int, Broken] = {}
     drip_s: float = 0.01
     spells: tuple[Spell, ...] = ()
