@@ -302,7 +302,7 @@ class Survey:
                         remove_abandoned(self.out / table.name)
                         with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
                             facts = {"run": self.path.resolve().name, "asking": self._asking()}
-                            write_columns(form, Path(draft), table, self.rows(), facts)
+                            write_columns(Path(draft) / f"{table.name}.{form}", table, self.rows(), facts)
                             for made in Path(draft).iterdir():
                                 made.replace(self.out / made.name)
                     except OSError as error:

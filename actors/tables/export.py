@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from actors.core.files import drafted_directory
 from actors.runs.code import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
 from actors.tables.database import MEMORY, QUERY, Tables, with_texts
-from actors.tables.files import FORMATS, TableFiles
+from actors.tables.files import FORMATS, write_table
 from actors.tables.schema import chosen_tables, shipped_tables
 
 
@@ -64,24 +64,31 @@ def export(
         NoTableError: there is no such table.
         QueryError: the query is wrong.
     """
-    runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
-    whole = sum(run.journal_bytes for run in runs)
-    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables:
+    with _opened(paths, on_progress) as tables:
         wanted = chosen_tables(names, tables.schema) if sql is None else (tables.add_query(sql),)
         refuse_inside(paths, out)
-        with new_directory(out, _files({**shipped_tables(), **tables.schema, QUERY: None}), replaces=replaces) as draft:
-            files, rows, facts = TableFiles(form, draft), dict[str, int](), _facts(tables, wanted)
+        known = {f"{name}.{suffix}" for name in (*shipped_tables(), *tables.schema, QUERY) for suffix in FORMATS}
+        with new_directory(out, known, replaces=replaces) as draft:
+            tables.load(*wanted)
+            # Facts about the runs as they were read.
+            told = [
+                {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism}
+                for run in tables.runs
+            ]
+            facts = {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
+            rows = dict[str, int]()
             for name in wanted:
                 with tables.reading(name):
                     if not tables.has(name):
                         continue
-                    rows[name] = files.write(tables.database, tables.schema[name], tables.rows_of(name), facts)
+                    path, table = draft / f"{name}.{form}", tables.schema[name]
+                    rows[name] = write_table(path, tables.database, table, tables.rows_of(name), facts)
             if not rows:
                 reasons = [f"no table {name}: {tables.schema[name].absent or 'it has no rows'}" for name in wanted]
                 raise RunDirectoryError(f"{', '.join(map(str, paths))}: {'; '.join(reasons)}")
             size = sum(path.stat().st_size for path in draft.iterdir())
     left_out = {name: tables.schema[name].absent for name in wanted if name not in rows}
-    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
+    notes = [f"{run.name}: {note}" for run in tables.runs for note in run.notes]
     return Exported(out, rows, left_out, size, notes)
 
 
@@ -92,27 +99,17 @@ def answered(
 
     The other arguments and errors are as for `export`.
     """
-    runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
-    whole = sum(run.journal_bytes for run in runs)
-    with Tables(runs, lambda read: on_progress(Progress(read, whole))) as tables, tables.reading(QUERY):
+    with _opened(paths, on_progress) as tables, tables.reading(QUERY):
         found = with_texts(tables.query(sql))
         if as_rows:
             return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
         return str(found).rstrip()
 
 
-def _facts(tables: Tables, names: Sequence[str]) -> dict[str, str]:
-    """Read what some tables need, and return facts about the runs as they were read."""
-    tables.load(*names)
-    told = [
-        {"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in tables.runs
-    ]
-    return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}
-
-
-def _files(tables: Iterable[str]) -> frozenset[str]:
-    """Return the names of the files that an export of these tables may write."""
-    return frozenset(f"{name}.{suffix}" for name in tables for suffix in FORMATS)
+def _opened(paths: Sequence[Path], on_progress: Callable[[Progress], None]) -> Tables:
+    runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
+    whole = sum(run.journal_bytes for run in runs)
+    return Tables(runs, lambda read: on_progress(Progress(read, whole)))
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,77 +24,61 @@ Source: OWASP, "CSV injection".
 _TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
 
 
-@contextmanager
-def _in_utf8(path: Path) -> Iterator[str]:
-    """Yield a name of a file that DuckDB takes: one in UTF-8, through Linux's link to its directory if need be."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            yield f"/proc/self/fd/{directory}/{path.name}"
-        finally:
-            os.close(directory)
-    else:
-        yield str(path)
-
-
-class TableFiles:
-    """The files of some tables, one for each, in a directory that holds nothing else.
+def write_table(
+    path: Path, database: duckdb.DuckDBPyConnection, table: Table, rows: str, facts: Mapping[str, str]
+) -> int:
+    """Write the rows of a query into a file, and return their number.
 
     CSV is as RFC 4180 has it, in UTF-8, with a line feed at the end of a line. Texts stand in quotes, and no
     spreadsheet takes one for a formula; a missing value is an empty cell without quotes.
 
     Args:
-        form: one of `FORMATS`.
+        path: a new file, whose suffix is one of `FORMATS`.
+        rows: the query, with the columns of the table.
+        facts: facts about the files themselves, by name, if their format has a place for them.
+
+    Raises:
+        DiskFailedError: the disk is full.
     """
-
-    def __init__(self, form: str, directory: Path) -> None:
-        self._form, self._directory = form, directory
-
-    def write(self, database: duckdb.DuckDBPyConnection, table: Table, rows: str, facts: Mapping[str, str]) -> int:
-        """Write the rows of a query, and return their number.
-
-        Args:
-            rows: the query, with the columns of the table.
-            facts: facts about the files themselves, by name, if their format has a place for them.
-
-        Raises:
-            DiskFailedError: the disk is full.
-        """
-        path = self._directory / f"{table.name}.{self._form}"
-        if self._form == "csv":
-            cells = ", ".join(map(_in_csv, table.columns))
-            texts = ", ".join(quoted(_guarded(column.name)) for column in table.columns if column.kind in _TEXTS)
-            # A header of DuckDB's own would leave the names of numbers without quotes.
-            head = ",".join(quoted(_guarded(column.name)) for column in table.columns) + "\n"
-            options = f"FORMAT csv, HEADER false, PREFIX {literal(head)}, SUFFIX '\n'"
-            options += texts and f", FORCE_QUOTE ({texts})"
-        else:
-            columns = {each.name: {"description": each.about, "unit": each.unit} for each in table.columns}
-            told = {**facts, "table": table.name, "description": table.about, "columns": encode(columns).decode()}
-            pairs = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
-            cells = ", ".join(map(_in_parquet, table.columns))
-            options = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 4096, "
-            options += f"KV_METADATA {{{pairs}}}"
-        try:
-            with _in_utf8(path) as named:
-                copied = f"COPY (SELECT {cells} FROM ({rows})) TO {literal(named)} ({options})"  # noqa: S608  # quoted
-                ((count,),) = database.execute(copied).fetchall()
-        except duckdb.IOException as error:
-            raise DiskFailedError(f"{path}: cannot be written: {error}") from None
-        if not count and self._form == "csv":
-            path.write_text(head)  # without the line end of the last row
-        return int(count)
+    is_csv = path.suffix == ".csv"
+    if is_csv:
+        cells = ", ".join(map(_in_csv, table.columns))
+        texts = ", ".join(quoted(_guarded(column.name)) for column in table.columns if column.kind in _TEXTS)
+        # A header of DuckDB's own would leave the names of numbers without quotes.
+        head = ",".join(quoted(_guarded(column.name)) for column in table.columns) + "\n"
+        options = f"FORMAT csv, HEADER false, PREFIX {literal(head)}, SUFFIX '\n'"
+        options += texts and f", FORCE_QUOTE ({texts})"
+    else:
+        columns = {each.name: {"description": each.about, "unit": each.unit} for each in table.columns}
+        told = {**facts, "table": table.name, "description": table.about, "columns": encode(columns).decode()}
+        pairs = ", ".join(f"{quoted(name)}: {literal(value)}" for name, value in told.items())
+        names = ((quoted(each.name), each.kind is Kind.TIME) for each in table.columns)
+        cells = ", ".join(f"{zoned(name)} AS {name}" if is_time else name for name, is_time in names)
+        options = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, DICTIONARY_SIZE_LIMIT 4096, "
+        options += f"KV_METADATA {{{pairs}}}"
+    # DuckDB takes names in UTF-8 alone, and the name of a directory need not be: Linux's link to it has such a name.
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        is_utf8 = str(path).encode(errors="ignore").decode() == str(path)
+        place = literal(str(path) if is_utf8 else f"/proc/self/fd/{directory}/{path.name}")
+        copied = f"COPY (SELECT {cells} FROM ({rows})) TO {place} ({options})"  # noqa: S608  # quoted
+        ((count,),) = database.execute(copied).fetchall()
+    except duckdb.IOException as error:
+        raise DiskFailedError(f"{path}: cannot be written: {error}") from None
+    finally:
+        os.close(directory)
+    if not count and is_csv:
+        path.write_text(head)  # without the line end of the last row
+    return int(count)
 
 
-def write_columns(form: str, directory: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
-    """Write one table of values in memory. The arguments are as for `TableFiles`."""
+def write_columns(path: Path, table: Table, columns: Columns, facts: Mapping[str, str]) -> None:
+    """Write one table of values in memory. The arguments are as for `write_table`."""
     with duckdb.connect() as database:
         database.execute("SET timezone='UTC'")
         types = {each.name: TYPES[each.kind] for each in table.columns}
         database.register("given", Stream(types, lambda: [columns]))
-        TableFiles(form, directory).write(database, table, "FROM given", facts)
+        write_table(path, database, table, "FROM given", facts)
 
 
 def _guarded(text: str) -> str:
@@ -106,24 +89,12 @@ def _in_csv(column: Column) -> str:
     """Return the expression for the cell of a column.
 
     A text that begins like a formula, or with an apostrophe, gets an apostrophe in front. An empty text becomes an
-    apostrophe, because an empty cell means no value.
+    apostrophe, because an empty cell means no value. A time is ISO 8601 in UTC, such as
+    `2026-01-01 00:24:00.000000+00:00`: every value has the same length, so texts sort as times do.
     """
     cell = name = quoted(column.name)
     if column.kind in _TEXTS:
         cell = f"CASE WHEN contains({literal(FORMULA_STARTS)}, left({name}, 1)) THEN '''' || {name} ELSE {name} END"
     elif column.kind is Kind.TIME:
-        cell = _in_text(column)
+        cell = f"strftime({name}, '%Y-%m-%d %H:%M:%S.%f+00:00')"
     return f"{cell} AS {quoted(_guarded(column.name))}"
-
-
-def _in_parquet(column: Column) -> str:
-    name = quoted(column.name)
-    return f"{zoned(name)} AS {name}" if column.kind is Kind.TIME else name
-
-
-def _in_text(column: Column) -> str:
-    """Return the expression for a time as ISO 8601 in UTC, such as `2026-01-01 00:24:00.000000+00:00`.
-
-    Every value has the same length, so texts sort as times do.
-    """
-    return f"strftime({quoted(column.name)}, '%Y-%m-%d %H:%M:%S.%f+00:00')"

@@ -36,7 +36,7 @@ def text_in_csv(cell: str) -> str | None:
 def write(form: str, directory: Path, *columns: list[Any]) -> Path:
     """Write a table of values into a directory."""
     names = [column.name for column in TABLE.columns]
-    write_columns(form, directory, TABLE, dict(zip(names, columns, strict=True)), {"prism": "1"})
+    write_columns(directory / f"values.{form}", TABLE, dict(zip(names, columns, strict=True)), {"prism": "1"})
     return directory
 
 
