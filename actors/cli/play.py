@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, option
-from actors.cli.local_page import serve_page, with_address
 from actors.cli.options import Directory, choose_config, run_name, with_settings
 from actors.cli.trust import TRUST
+from actors.cli.view import serve_page, with_address
 
 
 @command()

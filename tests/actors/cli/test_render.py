@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from actors.cli.end_of_run import parts_of_end
 from actors.cli.render import facts_of, show
+from actors.cli.run_command import parts_of_end
 from actors.logs.output import output
 from actors.runs.summary import Summary, summarise
 from prism.config import Config

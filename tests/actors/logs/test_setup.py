@@ -21,7 +21,9 @@ from actors.logs.standard_streams import standard_error_protected
 from tests.catalogue import catalogue
 
 
-def test_events_go_to_the_file_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_events_go_to_the_file_as_json_lines_and_are_printed_as_text_or_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with logging_to(tmp_path / "log.jsonl"):
         structlog.get_logger().warning("agent_restarted", actor=3, tick=7)
     (line,) = (tmp_path / "log.jsonl").read_text().splitlines()
@@ -31,11 +33,6 @@ def test_events_go_to_the_file_as_json_lines(tmp_path: Path, capsys: pytest.Capt
     assert "agent_restarted" in printed
     assert "tick=7" in printed
     assert not {"{", "\x1b"} & set(printed)
-
-
-def test_events_are_printed_as_json_where_that_is_asked_for(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(output, "format", "json")
     with logging_to(None):
         structlog.get_logger().warning("agent_restarted", tick=7)

@@ -41,10 +41,6 @@ def torn(place: Path) -> Path:
     return run
 
 
-def small(place: Path) -> Path:
-    return make_run(place, FEW)
-
-
 def shared(place: Path) -> Path:
     """Return a run whose people draw from judgements that they share."""
     return make_run(place, {**FEW, "oracle": {"sharing": {"by": "archetype", "audit": 0.1}}})
@@ -73,8 +69,8 @@ def expect_unchanged(run: Path, of: str, every: int) -> None:
     assert len(values) > 3
 
 
-def test_a_future_with_nothing_changed_is_the_run(tmp_path: Path) -> None:
-    expect_unchanged(small(tmp_path), "likes", 9)
+def test_a_future_with_nothing_changed_is_the_run(few_run: Path) -> None:
+    expect_unchanged(few_run, "likes", 9)
 
 
 @pytest.mark.slow
@@ -98,13 +94,12 @@ async def start(run: Path, of: str, tick: int) -> int:
     return (await futures.start(tick, futures.track.copy()))[0].tick
 
 
-def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_of_its_rounds(tmp_path: Path) -> None:
-    run = small(tmp_path)
-    kept = [int(file.stem.removeprefix("checkpoint-")) for file in run.glob("checkpoint-*")]
+def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_of_its_rounds(few_run: Path) -> None:
+    kept = [int(file.stem.removeprefix("checkpoint-")) for file in few_run.glob("checkpoint-*")]
     nearest = max(tick for tick in kept if tick <= 33)  # a checkpoint that is not written in time is left out
     assert nearest > 0
-    assert [anyio.run(start, run, "likes", tick) for tick in (0, 33)] == [0, nearest]
-    assert anyio.run(start, run, "rounds.mean.likes", 33) == 0
+    assert [anyio.run(start, few_run, "likes", tick) for tick in (0, 33)] == [0, nearest]
+    assert anyio.run(start, few_run, "rounds.mean.likes", 33) == 0
 
 
 def camps(place: Path) -> Path:
@@ -141,8 +136,8 @@ async def withheld(run: Path, number: int) -> list[list[float]]:
     return told
 
 
-def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_from_it(tmp_path: Path) -> None:
-    found = anyio.run(withheld, small(tmp_path), 2)
+def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_from_it(few_run: Path) -> None:
+    found = anyio.run(withheld, few_run, 2)
     assert len(found) == 2
     for forked_off, whole, cascade in found:
         assert forked_off == whole
@@ -164,11 +159,10 @@ def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
     return next((each.value["would_be"] for each in found.all("totals") if each.value["name"] == total), otherwise)
 
 
-def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:
-    run = small(tmp_path)
-    value = anyio.run(futures_of(run, "likes").recorded).value
-    for each, outcome in anyio.run(decided_otherwise, run, "likes", 2):
-        assert outcome.value == would_be(run, each, "likes", value), each
+def test_another_decision_leads_to_the_same_future_as_in_what_if(few_run: Path) -> None:
+    value = anyio.run(futures_of(few_run, "likes").recorded).value
+    for each, outcome in anyio.run(decided_otherwise, few_run, "likes", 2):
+        assert outcome.value == would_be(few_run, each, "likes", value), each
 
 
 @pytest.mark.slow
@@ -188,13 +182,10 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
     assert content(live) == before
 
 
-def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(tmp_path: Path) -> None:
-    run = small(tmp_path)
-    before = content(run)
-    first, second = (anyio.run(partial(causes, run, "likes", budget=8, draws=2, top=1)) for _ in range(2))
-    assert first == second
-    assert first.causes
-    assert content(run) == before
+def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(few_run: Path) -> None:
+    before = content(few_run)
+    first, second = (anyio.run(partial(causes, few_run, "likes", budget=8, draws=2, top=1)) for _ in range(2))
+    assert (first, bool(first.causes), content(few_run)) == (second, True, before)
 
 
 def test_a_run_that_goes_on_counts_up_to_the_tick_at_which_the_search_began(embedded: Path) -> None:
