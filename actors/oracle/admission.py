@@ -11,7 +11,6 @@ somebody else since it failed: another question, or the test question of the sta
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -36,10 +35,8 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 BUSY = frozenset({"overloaded", "loading"})
 """Failures by which a server asks for time. An answer to a small question would not show that it has time for all."""
-NOT_COUNTED = reasons_to("hold")
-"""Failures that are not due to the question, unless the server answers others."""
-COUNTED = reasons_to("retry") | {"deadline"}
-"""Failures that may pass, and that may come from the question."""
+COUNTED = reasons_to("retry", "refuse") | {"deadline", "connection_error"}
+"""Failures that may come from the question. A server that is away, or has no time, would fail at every question."""
 FINAL = reasons_to("stop")
 """The failures that every question would have."""
 
@@ -192,10 +189,6 @@ class Admission:
         """True if a probe has failed since the breaker opened."""
         self._outage = (math.inf, -math.inf)
         """The time of the latest probe that failed, after that of the latest answer before it."""
-        self._suspects: set[QuestionName] = set()
-        """Questions that failed, and nobody has been answered since. Their failures did not count."""
-        self._doubts: Counter[QuestionName] = Counter()
-        """`{question: times that the first probe after its failures was answered}`, until it fails again."""
         self._has_waited = False
         """True if the next call has waited for the rate, and for nothing else."""
         # What listeners were told last: they are told of changes, and not of every call.
@@ -348,7 +341,13 @@ class Admission:
         elif failure == REFUSED and call.name is None:
             failure = "server_error"  # the test question was answered at the start, so it is not to blame
         # 2. Breaker and limit learn from it, and the events tell of their changes.
-        self._judge(call, answer, now)
+        if answer.reason:
+            self._is_busy = answer.reason in BUSY
+            if call.is_probe:
+                self._is_away = True
+                self._outage = self.outages.answered_at, now
+        elif call.is_probe:
+            self._is_away = False
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.pace.ended(failure, call.begun, now, is_limited=answer.is_rate_limited)
         # Tell listeners of a change of the breaker, and of a limit that doubled, halved, or is now 1 or its most.
@@ -366,36 +365,20 @@ class Admission:
         if self.holds and failure not in {WAITED, REFUSED}:
             self._note(call, answer, now)
 
-    def _judge(self, call: Call, answer: Answer, now: float) -> None:
-        """Note whose failures were their own: the first probe after them was answered."""
-        if not answer.reason:
-            if call.is_probe and not self._is_away:
-                self._doubts.update(self._suspects)
-            self._suspects.clear()
-            self._is_away = self._is_away and not call.is_probe
-            if call.name is not None:
-                self._doubts.pop(call.name, None)
-            return
-        self._is_busy = answer.reason in BUSY
-        if call.is_probe:
-            self._is_away = True
-            self._suspects.clear()
-            self._outage = self.outages.answered_at, now
-
     def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
-        is_held = self.is_holding and (self._can_test or answer.reason != REFUSED)
-        counts = (answer.reason == REFUSED or answer.reason in COUNTED) and not is_held
         answered, away = self._outage
         attempts = 0 if answered < waiting.failed_at <= away else waiting.attempts  # those of an outage do not count
-        if self.holds and not (counts or self._is_away or answer.reason in BUSY):
-            self._suspects.add(waiting.name)
         return waiting._replace(
             tries=waiting.tries + 1,
-            attempts=attempts + counts + self._doubts.pop(waiting.name, 0),
+            attempts=attempts + (answer.reason in COUNTED and not self._is_held(answer)),
             # Only what a model has said varies the seed: the answer does not depend on how often its server was away.
             unreadable=waiting.unreadable + answer.is_unreadable,
         )
+
+    def _is_held(self, answer: Answer) -> bool:
+        """Return whether a failure is that of an outage: they would use up the attempts of all waiting questions."""
+        return self.is_holding and (self._can_test or answer.reason != REFUSED)
 
     def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:
         """Return the seconds after which a question that failed is asked again; None if its fallback stands.
@@ -403,23 +386,17 @@ class Admission:
         Args:
             waiting: the question, with this try `counted`.
         """
-        # The test question comes before a fallback, if nobody was answered since the failure before this one: the
-        # server may be away. It also comes after each further lost connection of a question that has failed by itself.
-        if answer.reason == REFUSED or answer.reason in COUNTED:
-            # Failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
-            is_held = self.is_holding and (self._can_test or answer.reason != REFUSED)
-            may_retry = waiting.attempts < self._attempts or is_held
-        elif answer.reason == "connection_error" and self.holds:
-            may_retry = waiting.attempts < self._attempts
-        else:
-            may_retry = answer.reason in NOT_COUNTED and (self.holds or self._attempts > 1)
-        if may_retry:
-            is_doubtful = answer.reason == "connection_error" and waiting.attempts > 0
-        else:
+        is_connected = answer.reason != "connection_error" or self.holds
+        if answer.reason in COUNTED and is_connected:
+            may_retry = waiting.attempts < self._attempts or self._is_held(answer)
+            # The test question comes before a fallback, if nobody was answered since the failure before this one: the
+            # server may be away.
             is_doubtful = self.outages.answered_at < (waiting.failed_at or waiting.arrived)
-        if is_doubtful and self._can_test and answer.reason in COUNTED | {"connection_error", REFUSED}:
-            self.breaker.doubt(now)
-            return 0.0
+            if is_doubtful and not may_retry and self._can_test:
+                self.breaker.doubt(now)
+                return 0.0
+        else:
+            may_retry = answer.reason in reasons_to("hold") and (self.holds or self._attempts > 1)
         if not may_retry:
             return None
         left_s = self.expires(waiting, now) - now
