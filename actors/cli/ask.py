@@ -10,13 +10,10 @@ import anyio
 import click
 import msgspec
 from rich.console import RenderableType
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from actors.cli.command import command, count_option, option, path_option
 from actors.cli.options import RUN, out_option, set_option, with_log_options
-from actors.cli.render import line, show
+from actors.cli.render import line, show, table
 from actors.cli.run_command import logging_trouble, with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
@@ -112,12 +109,8 @@ def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
             mean = f", mean {each.means[moment]:.2f}" if moment in each.means else ""
             yield f"{moment}: {each.answered[moment]:,} of {asked.people:,} people{mean}"
             if each.counts:
-                bars, most = Table.grid(padding=(0, 1)), max(1, *each.counts[moment].values())
-                bars.add_column(max_width=40)
-                bars.add_column(justify="right")
-                for answer, count in each.counts[moment].items():
-                    bars.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(most, count, width=BAR_WIDTH))
-                yield bars
+                counts, most = each.counts[moment].items(), max(1, *each.counts[moment].values())
+                yield table(("", ">", ""), [(f"  {name}", n, "█" * round(BAR_WIDTH * n / most)) for name, n in counts])
         if each.repeated is not None:
             yield f"asked again, {each.repeated:.0%} gave the same answer"
     missing = ", ".join(f"{reason} {count:,}" for reason, count in asked.missing.items())

@@ -36,9 +36,8 @@ from actors.studies.replications.ledger import (
     said_here,
     write_line,
 )
-from actors.studies.replications.replication_plan import load_replication, make_replication_plan
+from actors.studies.replications.replication_plan import make_replication_plan
 from prism.experiment import Replication
-from prism.quoting import printable
 
 
 @command()
@@ -103,7 +102,7 @@ def _result(found: Line, replication: Replication, remarks: Sequence[str]) -> It
 
 
 def _listed(every: list[Entry]) -> Iterator[RenderableType]:
-    """Yield a line for each replication, and the claim of each."""
+    """Yield a line for each replication."""
     rows = []
     for each in every:
         last, cells = each.line, ["not run", *[NONE] * 4]
@@ -113,6 +112,3 @@ def _listed(every: list[Entry]) -> Iterator[RenderableType]:
         rows.append((each.name, *cells))
     yield table(("replication", "predicted", "fitted", "runs", "time of runs", "from"), rows)
     yield line("from: the runs of this directory (here), or those that come with PRISM", "dim")
-    for each in every:
-        yield ""
-        yield Text.assemble((each.name, "bold"), f": {printable(load_replication(each.path).claim)}")

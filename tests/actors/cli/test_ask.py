@@ -1,7 +1,6 @@
 """`prism ask` without a model: people of a real run answer as they were, and the run stays as it is."""
 
 import csv
-import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from actors.explain.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.explain.retrace import OpenRun
 from prism.events import AttributeSet
-from tests.command import Prism, prism_alone
+from tests.command import Prism
 from tests.recorded import CHANGES, ticks_of
 
 PEOPLE, TICKS, ROUNDS = (
@@ -116,10 +115,8 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_people_remember_what_prompts_of_a_run_with_memory_say_and_forget_nothing_in_a_fork(
-    prism: Prism, changed_run: Path
-) -> None:
-    # 1. The embedded choice reads no memory, so in runs with a memory people do the same.
+def test_people_remember_what_prompts_of_a_run_with_memory_say(prism: Prism, changed_run: Path) -> None:
+    # The embedded choice reads no memory, so in runs with a memory people do the same.
     for lines in (LINES, 3):
         study = ("run", str(changed_run.parent / "run.yaml"), "-q", "--set", f"llm.memory={lines}")
         assert prism(*study, "--out", f"with-{lines}").code == 0
@@ -130,15 +127,3 @@ def test_people_remember_what_prompts_of_a_run_with_memory_say_and_forget_nothin
         assert {len(lines) for lines in memories("with-3", tick)} <= {0, 1, 2, 3}
     assert max(map(len, told)) == LINES
     assert memories("run", 0) == [()] * PEOPLE
-    # 2. A fork goes on with it, also without checkpoints; one that begins to remember does so at the fork.
-    moments = (27, 40, ROUNDS * TICKS)
-    for name, settings in (("same", ()), ("new", ("--set", "llm.memory=4"))):
-        assert prism_alone("fork", "run", "--at", "26", "-q", *settings, "--out", name).code == 0
-    expected = [memories("run", tick) for tick in moments]
-    assert [memories("same", tick) for tick in moments] == expected
-    for checkpoint in Path("run").glob("checkpoint-*"):
-        checkpoint.unlink()
-    assert [memories("run", tick) for tick in moments] == expected
-    fresh = [line for lines in memories("new", 30) for line in lines]
-    assert fresh
-    assert all(re.match(r"(just now|[1-4] minutes? ago) ", line) for line in fresh)

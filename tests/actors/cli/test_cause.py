@@ -6,28 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.cause import causes_view
-from actors.display.console import SafeConsole
-from actors.studies.causes.record import Cause, Causes, kept_causes
-from tests.catalogue import catalogue
+from actors.studies.causes.record import kept_causes
 from tests.command import Prism
-from tests.hostile_texts import TEXTS, harms_a_terminal
 
 
 @pytest.fixture
 def own(embedded: Path, tmp_path: Path) -> Path:
     """Return a copy of the run, in which causes are kept."""
     return Path(shutil.copytree(embedded, tmp_path / "own"))
-
-
-@catalogue("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
-def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    cause = Cause(kind="people", what=text, tick=0, agent=17, chance=1.0, value=54, effect=12)
-    found = Causes(
-        run="one", of="likes", value=66, ticks=96, since=0, tried=(), causes=(cause,), futures=1, kept=0, computed=0
-    )
-    SafeConsole(width=80).print(causes_view(found))
-    assert not harms_a_terminal(capsys.readouterr().out)
 
 
 def test_a_search_is_kept_and_packed_and_the_run_stays_as_it_was(own: Path, prism: Prism) -> None:

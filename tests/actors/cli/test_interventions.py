@@ -1,42 +1,15 @@
-"""Interventions in whole runs: the journal, every checkpoint, replay and forks."""
+"""Interventions in whole runs: the journal, replay and forks."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from msgspec.structs import replace
 
-from actors.runtime.simulation import Simulation
-from prism.config import Config
-from prism.economy.domain import EconomyDomain
-from prism.economy.initial import initial_state
-from prism.social.domain import SocialDomain
-from prism.social.people.population import build_population
 from tests.actors.cli.conftest import Made
-from tests.actors.social_runs import SMALL
 from tests.actors.store.independent_reader import read_run
 from tests.command import Prism
-from tests.social.driver import assert_goes_on
 
-SOCIAL: list[dict[str, Any]] = [
-    {"tick": 9, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
-    {"tick": 9, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
-    {"tick": 12, "follow": [[1, 2], [5, 3]]},
-    {"tick": 12, "unfollow": [[1, 2]]},
-    {"tick": 20, "silence": [7, 8, 9]},
-    {"tick": 20, "silence": [11, 12], "until_round": 3},
-]
-ECONOMY: dict[str, Any] = {
-    "simulation": {"domain": "economy", "rounds": 3, "ticks_per_round": 4},
-    "interventions": [
-        {"tick": 3, "shock": {"inflation": 4.0, "gdp_growth": -1.0}},
-        {"round": 2, "set": {"economy.macro.anchoring": 0.5}},
-        {"tick": 5, "silence": [1], "until_round": 3},
-    ],
-}
 MADE = [
     {"round": 2, "publish": {"author": 3, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
     {"tick": 27, "set": {"feed.algorithm": "chronological"}},
@@ -44,22 +17,6 @@ MADE = [
     {"round": 3, "silence": [7, 8]},
 ]
 NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 60, unfollow: [[1, 2]]}\n"
-
-
-def social() -> Simulation:
-    config = replace(SMALL, interventions=SOCIAL)
-    return Simulation(config, SocialDomain(config, build_population(config.population, config.simulation.seed)))
-
-
-def economy() -> Simulation:
-    config = Config(**ECONOMY)
-    return Simulation(config, EconomyDomain(config, initial_state(config.economy.initial)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [social, economy])
-def test_a_run_from_a_checkpoint_at_any_tick_is_the_whole_run(make: Callable[[], Simulation]) -> None:
-    assert_goes_on(make, 1)
 
 
 @pytest.fixture

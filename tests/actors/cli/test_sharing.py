@@ -77,14 +77,6 @@ def test_an_explanation_has_what_was_shared(shared: Path, prism: Prism) -> None:
     [
         ("age: exact", "archetype.age: no such field: there are: agent.activity, "),
         ("folowed: exact", "archetype.folowed: no such field: did you mean post.followed?"),
-        (
-            "topics: exact",
-            (
-                "archetype.topics: post.topics has several texts at a time, and groups are of single values: "
-                "name another field, such as post.topic_match\n"
-            ),
-        ),
-        ("topic_match: 4", "archetype.topic_match: expected text, got 4"),
         ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
     ],
 )
