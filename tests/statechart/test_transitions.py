@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prism.economy.chart import ECONOMY_CHART
 from prism.errors import StatechartError
@@ -14,10 +16,13 @@ from prism.statechart import (
     AgentState,
     StateTransition,
     Transition,
+    agents_in_state,
     most_passive,
     question_kinds,
+    state_distribution,
 )
 from tests.catalogue import catalogue
+from tests.statechart.charts import Person
 
 IDLE, SCROLLING, EVALUATING, COMPOSING = (
     AgentState.IDLE,
@@ -100,3 +105,11 @@ def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_qu
     four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
     assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
     assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
+
+
+@given(st.lists(st.sampled_from(AgentState)))
+def test_a_distribution_agrees_with_the_counts_and_loses_nobody(states: list[AgentState]) -> None:
+    crowd = [Person(state) for state in states]
+    distribution = state_distribution(crowd)
+    assert sum(distribution.values()) == len(states)
+    assert all(distribution[state] == agents_in_state(state, crowd) for state in AgentState)
