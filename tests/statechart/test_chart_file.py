@@ -78,7 +78,7 @@ states:
         ("draft_reply",),
         "",
     )
-    assert [each.to for each in idle.rows[0].sets] == ["1.0"]
+    assert [(each.to, each.line) for each in idle.rows[0].sets] == [("1.0", 18)]
     assert [(each.name, each.rows) for each in others] == [("label", ()), ("role", ())]
 
 

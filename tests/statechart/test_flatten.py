@@ -7,7 +7,7 @@ import pytest
 from prism.agents import StatefulAgent
 from prism.errors import ConfigError, StatechartError
 from prism.expressions import Field
-from prism.statechart import Behaviour, Vocabulary, flatten, read_chart
+from prism.statechart import Behaviour, Vocabulary, flatten, outcomes, read_chart
 from tests.catalogue import catalogue
 
 LOG: list[str] = []
@@ -96,6 +96,17 @@ def test_inner_rows_come_before_outer_ones() -> None:
     assert walked(behaviour, "b", "shared", mood=9)[0] == "b"
     assert walked(behaviour, "b", "shared", mood=1)[0] == "e"
     assert walked(behaviour, "d", "shared", mood=3)[0] == "b"
+
+
+def test_an_outer_row_is_not_asked_where_an_inner_one_is_enabled() -> None:
+    behaviour = built(
+        "initial: b\nstates: {a: {initial: b, transitions: [{trigger: t, target: c, when: agent.mood > 1}], "
+        "states: {b: {transitions: [{trigger: t, target: b, when: agent.mood > 3}]}}}, c: {}}"
+    )
+    chart, walker = behaviour.chart, Walker(0, behaviour.states("b"))
+    assert [each.outcome for each in outcomes(chart, walker, "t", 9)] == ["true", "not_asked"]
+    assert [each.outcome for each in outcomes(chart, walker, "t", 2)] == ["false", "true"]
+    assert [[row.target for row in chart.candidates(walker, "t", mood)] for mood in (9, 2)] == [["b"], ["c"]]
 
 
 def test_effects_are_those_of_rows_and_of_delays_that_are_over() -> None:
