@@ -12,7 +12,6 @@ its own, and blocks in it. For the same reason a module with such tests has no `
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -111,10 +110,6 @@ class Visit:
             for rule in found["violations"]
             for node in rule["nodes"]
         ]
-
-    def shoot(self, path: Path, *, whole: bool = False) -> None:
-        """Write a picture of the page; of the part in the window, or of the `whole` page."""
-        self.page.screenshot(path=path, full_page=whole, animations="disabled")
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
