@@ -19,7 +19,7 @@ from actors.store.record import Block, Record, readable, tick_of_rows
 from actors.store.segments import TableRows
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE
 from prism.agents.waves import Kind
-from prism.columns import Ints, distinct
+from prism.columns import Ints
 from prism.rows import Heap
 from prism.statechart.outline import Activity
 
@@ -117,7 +117,6 @@ COUNTED: Final[dict[str, tuple[str, ...]]] = {
     "interventions": ("kind",),
     "posts": OF_POSTS,
     "likes": ("agent", "post"),
-    "feeds": ("agent", "post"),
     "attributes": ("name",),
 }
 """`{table: the columns that are counted}`."""
@@ -194,7 +193,7 @@ class Course:
         """The number of updates of each kind; for each move the sum of the ticks in which it took place."""
         self._sum, self._summed, self._sums = np.zeros(0, np.int64), 0, list[tuple[Ints, int]]()
         """The sum of `inside` over the ticks of a point, and how many these are; and those of the points before it."""
-        self._rows: dict[str, list[TableRows]] = {"posts": [], "likes": [], "feeds": []}
+        self._rows: dict[str, list[TableRows]] = {"posts": [], "likes": []}
 
     @property
     def inside(self) -> dict[str, int]:
@@ -280,27 +279,6 @@ class Course:
     def activity_ticks(self) -> Ints:
         """The tick of each post and like, ascending."""
         return np.sort(np.concatenate([self.posts.ticks, *map(tick_of_rows, self._rows["likes"])]))
-
-    @cached_property
-    def has_feeds(self) -> bool:
-        """True if feeds were recorded that show posts."""
-        return any((posts >= 0).any() for posts in self._of("feeds", "post"))
-
-    @cached_property
-    def reached(self) -> Ints:
-        """By place of an original, the people whom its cascade has reached, except its author; 0 for other posts.
-
-        These are the people to whom a feed showed a post of it, or, without feeds, who liked, answered or reshared one.
-        """
-        posts, of = self.posts, "feeds" if self.has_feeds else "likes"
-        people, places = np.concatenate(self._of(of, "agent")), posts.places(np.concatenate(self._of(of, "post")))
-        roots, people = posts.roots[places[places >= 0]], people[places >= 0]
-        if not self.has_feeds:
-            answers = posts.parents >= 0
-            roots, people = np.append(roots, posts.roots[answers]), np.append(people, posts.authors[answers])
-        others = people != posts.authors[roots]
-        pairs = distinct(roots[others] * self.header.agents + people[others])
-        return np.bincount(pairs // self.header.agents, minlength=len(posts.ids))
 
     def add(self, block: Block) -> None:
         """Count the rows of the next ticks."""

@@ -169,11 +169,6 @@ class Recorded:
     def domain_name(self) -> str:
         return self.config.simulation.domain
 
-    @property
-    def shared_ticks(self) -> int:
-        """The ticks that it has in common with the run that it was forked from; 0 without one."""
-        return max((fork.tick for fork in self.manifest.forks), default=0)
-
     def time_at(self, tick: int) -> int:
         """Return the simulated time at the beginning of a tick, in microseconds since 1970."""
         return self._clock.microseconds_at(tick)

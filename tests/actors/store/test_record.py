@@ -18,7 +18,7 @@ from actors.store.record import Block, Record
 from actors.store.run import Recorded
 from actors.store.segments import check_segment, start_of
 from prism.agents import DECIDED, MOVED, Update
-from prism.events import FeedShown, PostEvent
+from prism.events import PostEvent
 from prism.rows import Heap, Tick, TickRows, Values, read_rows
 from prism.tables import Shape
 from tests.actors.store.files import KINDS, SEGMENT, TABLES, empty_run, frames, header, write
@@ -196,7 +196,7 @@ def test_what_is_counted_in_columns_is_what_messages_say_one_by_one(changed_run:
         assert course.activity.dwell_ticks == {state: sum(each) / len(each) for state, each in stays.items()}
         for state, share in course.activity.shares.items():
             assert round(share * course.header.agents * len(ticks)) == spent[state] + sum(stays.get(state, ()))
-        # Posts, likes and the people whom a cascade has reached.
+        # Posts, likes and cascades.
         events = [each for messages in ticks for each in messages if isinstance(each, PostEvent)]
         made = [each for each in events if each.kind != "like"]
         posts = course.posts.at(slice(None))
@@ -205,18 +205,10 @@ def test_what_is_counted_in_columns_is_what_messages_say_one_by_one(changed_run:
         ]
         assert course.likes == Counter(each.post for each in events if each.kind == "like")
         assert course.activity_ticks.tolist() == [each.tick for each in events]
-        roots, reached = dict[int, int](), dict[int, set[int]]()
+        roots = dict[int, int]()
         for event in made:
             roots[event.post] = event.post if event.parent is None else roots[event.parent]
         assert [roots[each.post] for each in made] == course.posts.ids[course.posts.roots].tolist()
-        feeds = [each for messages in ticks for each in messages if isinstance(each, FeedShown)]
-        pairs = [(post, feed.agent) for feed in feeds for post in feed.posts] or [
-            (each.post, each.agent) for each in events
-        ]
-        for post, agent in pairs:
-            reached.setdefault(roots[post], set()).add(agent)
-        for one, number in zip(posts, course.reached.tolist(), strict=True):
-            assert number == len(reached.get(one.post, set()) - {one.author})
         for original, size in course.posts.largest(3):
             tree = course.posts.tree(original.post)
             assert [each.post for each in tree] == [post for post, root in roots.items() if root == original.post]
