@@ -169,10 +169,6 @@ def sharing_parts(run: RunRecord) -> list[Node]:
     else:
         bits = f"{interval(sharing.divergence, 4)} bits from what these people would have got"
         parts.append(f"What was shared is {bits}, by {plural(sharing.audited, 'audit')}.")
-    if sharing.furthest:
-        first = sharing.furthest[0]
-        bits = interval(first.divergence, 4)
-        parts.append(f'The largest part of the error is that of "{first.archetype}", with {bits} bits.')
     cells = [
         (
             f"{each.trigger} ({each.state}): {option}",

@@ -12,18 +12,11 @@ import numpy as np
 
 from prism.sharing.archetype import Archetypes, Judged
 from prism.sharing.audit import BITS, Audited, Estimate, corrected_shares, divergences, mean_with_interval
-from prism.sharing.table import Role, words_of
+from prism.sharing.table import Role
 
 UNIT: Final = 1 << 40
 """Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
-LISTED: Final = 10  # the most archetypes that are listed
 _DIGITS: Final = 6
-
-
-class ArchetypeError(msgspec.Struct, frozen=True, kw_only=True):
-    archetype: str  # its key, in words
-    audits: int
-    divergence: Estimate  # of the shared judgement from those of the audits, in bits
 
 
 class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +45,6 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     divergence: Estimate | None
     # for each kind of question, the shares of its options as shared, and corrected by the audits
     shares: list[SharedShares]
-    # the archetypes with the most error first, over all questions that their audits stand for
-    furthest: list[ArchetypeError]
 
 
 class SharedCounts(NamedTuple):
@@ -77,7 +68,6 @@ def sharing_summary(archetypes: Archetypes, counts: SharedCounts, audits: Sequen
         questions_per_call=round((owners + drawn + audited) / counts.calls, 1) if counts.calls else 0.0,
         divergence=_of_bits(ordered) if ordered else None,
         shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
-        furthest=_furthest(archetypes, ordered),
     )
 
 
@@ -118,18 +108,3 @@ def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged
         shared={option: round(share, _DIGITS) for option, share in zip(options, shares, strict=True)},
         corrected=corrected,
     )
-
-
-def _furthest(archetypes: Archetypes, audits: Sequence[Judged]) -> list[ArchetypeError]:
-    by_key: dict[tuple[object, ...], list[Judged]] = defaultdict(list)
-    for each in audits:
-        by_key[each.key].append(each)
-    found = [
-        ArchetypeError(archetype=words_of(archetypes, own[0].key), audits=len(own), divergence=_of_bits(own))
-        for own in by_key.values()
-    ]
-    questions = [math.fsum(each.weight for each in own) for own in by_key.values()]  # that its audits stand for
-    ranked = sorted(
-        zip(questions, found, strict=True), key=lambda each: (-each[0] * each[1].divergence.mean, each[1].archetype)
-    )
-    return [each for _, each in ranked[:LISTED]]

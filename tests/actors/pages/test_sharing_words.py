@@ -28,7 +28,6 @@ def summary(shared: float, low: float, high: float, *, audited: int = 100) -> Sh
         questions_per_call=10.0,
         divergence=Estimate(mean=0.01) if audited else None,
         shares=[shares],
-        furthest=[],
     )
 
 
