@@ -127,8 +127,8 @@ def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Cha
         ]
         if kept:
             is_joined = len(kept) <= JOINED_MAX
-            seeds = _by_seed(record, measure, [name for name, _ in kept]) if is_joined else {}
-            lines = [[line.get(at) for at in range(len(kept))] for line in seeds.values()]
+            seeds = dict.fromkeys(cell.seed for cell in record.cells) if is_joined else ()
+            lines = [[record.values.get((name, seed), {}).get(measure) for name, _ in kept] for seed in seeds]
             table = Table(
                 ("condition", "mean", "95% interval", "standard deviation", "seeds"),
                 [(name, each.mean, span(each.low, each.high), each.sd, each.count) for name, each in kept],
@@ -137,18 +137,6 @@ def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Cha
             reading = f"{joined}Blue is the mean over the seeds with its 95% interval."
             bars = [Row(name, each.mean, each.low, each.high) for name, each in kept]
             found.append(chart_of(rows(bars, measure, measure, reading, has_zero=False, seeds=lines), table))
-    return found
-
-
-def _by_seed(record: ExperimentRecord, measure: str, names: Sequence[str]) -> dict[int, dict[int, float]]:
-    """Return `{seed: {place of the condition: value}}`."""
-    found: dict[int, dict[int, float]] = {}
-    for place, name in enumerate(names):
-        for cell in record.cells:
-            if cell.condition == name:
-                value = record.values.get((name, cell.seed), {}).get(measure)
-                if value is not None:
-                    found.setdefault(cell.seed, {})[place] = value
     return found
 
 
@@ -202,10 +190,10 @@ def _effects(record: ExperimentRecord, measure: str, factors: Sequence[str], see
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."
 
 
-def _bands_table(place: str, bands: Mapping[str, Band]) -> Table:
+def _bands_table(place: str, bands: Mapping[str, Band], scale: float = 1.0) -> Table:
     """Return about eight places of each band."""
     cells = [
-        (name, int(band.x[at]), *(float(each[at]) for each in (band.low, band.middle, band.high)))
+        (name, int(band.x[at]), *(scale * float(each[at]) for each in (band.low, band.middle, band.high)))
         for name, band in bands.items()
         for at in sorted({round(at) for at in np.linspace(0, len(band.x) - 1, 8)})
     ]
@@ -216,32 +204,17 @@ def size_chart(courses: OverTime) -> Chart | None:
     """Return the distributions of cascade sizes as bands, one for each condition; None without cascades."""
     if not courses.sizes:
         return None
-    shares = np.concatenate(
-        [100.0 * each[each > 0] for band in courses.sizes.values() for each in (band.middle, band.each.ravel())]
-    )
-    floor = float(shares.min()) if len(shares) else 1.0
-    percent = {
-        name: band._replace(**{part: 100.0 * getattr(band, part) for part in ("low", "middle", "high", "each")})
-        for name, band in courses.sizes.items()
-    }
-    # On a logarithmic axis a line ends where it is 0, and a band goes down to the lowest share that is drawn.
-    seen = {
-        name: Course(
-            band.x,
-            np.where(band.middle > 0, band.middle, np.nan),
-            np.clip(band.low, floor, 100.0),
-            np.where(band.high > 0, np.clip(band.high, floor, 100.0), np.nan),
-            np.where(band.each > 0, band.each, np.nan),
-        )
-        for name, band in percent.items()
-    }
+    floor = min(float(band.each[band.each > 0].min(initial=1.0)) for band in courses.sizes.values())
+    seen = {}
+    for name, band in courses.sizes.items():
+        # On a logarithmic axis a line ends where it is 0, and a band goes down to the lowest share that is drawn.
+        low = np.where((band.low == 0) & (band.high > 0), floor, band.low)
+        parts = (np.where(part > 0, 100.0 * part, np.nan) for part in (band.middle, low, band.high, band.each))
+        seen[name] = Course(band.x, *parts)
     reading = f"{SEEDS_AND_BANDS} A thick line ends where half of the seeds have no cascade as large."
-    axes: dict[str, Any] = {
-        "x": "posts in a cascade, with the original",
-        "y": "% of cascades that have at least so many",
-    }
-    drawn = curves(seen, "Sizes of cascades", reading, log="xy", **axes)
-    return chart_of(drawn, _bands_table("posts or more", percent))
+    x, y = "posts in a cascade, with the original", "% of cascades that have at least so many"
+    drawn = curves(seen, "Sizes of cascades", reading, log="xy", x=x, y=y)
+    return chart_of(drawn, _bands_table("posts or more", courses.sizes, 100.0))
 
 
 def course_charts(courses: OverTime) -> list[Chart]:

@@ -235,10 +235,6 @@ def _cascades(groups: Sequence[RunGroup], real: Real, alone: RunRecord | None, k
     world = world_chart(groups)
     charts = [*([world] if world else []), *shape_charts(groups, feeds, real.cascades)]
     parts: list[Node] = [grid(charts, "cascades")] if charts else []
-    left_out = sum(feed.left_out for group in feeds for feed in group)
-    if left_out:
-        originals = f"{plural(left_out, 'original')} of the last rounds, to which people could still react,"
-        parts.append(missing(f"{originals} are left out of the distributions."))
     if (of_feeds := feed_table(groups)) is not None:
         parts.append(table_of(of_feeds, "Feeds beside what was configured", is_shown=True))
     if real.cascades is not None or real.hours:

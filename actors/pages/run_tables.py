@@ -24,11 +24,6 @@ DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
-_STATUS: Final = {
-    RunStatus.RUNNING: "is going on",
-    RunStatus.STOPPED: "was stopped",
-    RunStatus.CRASHED: "ended without a summary, as after a kill",
-}
 
 
 def notices(runs: Sequence[RunRecord]) -> list[str]:
@@ -43,19 +38,11 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
                 f"`prism verify {place_of(run.path)}` says more."
             )
             continue
-        if listed_run.status in _STATUS and listed_run.ticks < length:
-            by = f" by {listed_run.stopped_by}" if listed_run.stopped_by else ""
-            found.append(
-                f"Run {run.name} {_STATUS[listed_run.status]}{by}: this page shows {count(run.course.ticks)} of its "
-                f"{plural(length, 'tick')} ({share(run.course.ticks, length)})."
-            )
+        if listed_run.status is not RunStatus.DONE and listed_run.ticks < length:
+            shown = f"this page shows {count(run.course.ticks)} of its {plural(length, 'tick')}"
+            found.append(f"Run {run.name}: {state_in_words(run)}; {shown} ({share(run.course.ticks, length)}).")
         elif run.summary is None:
             found.append(f"Run {run.name} has no summary of its end: its numbers are those of its journal.")
-        if run.course.is_damaged and listed_run.status is not RunStatus.RUNNING:
-            found.append(
-                f"The journal of run {run.name} does not end with a whole tick; what follows tick "
-                f"{count(run.course.ticks)} is left out."
-            )
         if run.listed.fallbacks:
             found.append(f"Run {run.name} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
         if run.summary is not None and run.summary.sharing is not None:
