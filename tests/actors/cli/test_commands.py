@@ -16,8 +16,8 @@ from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 
-UNUSED_BY_A_RUN_OF_PEOPLE = {"altair", "httpx", "igraph", "ollama", "prism.economy.domain", "prometheus_client"}
-HEAVY = {*UNUSED_BY_A_RUN_OF_PEOPLE, "anyio", "msgspec", "numpy", "rich", "vl_convert", "yaml"}
+UNUSED_BY_A_RUN_OF_PEOPLE = {"altair", "httpx", "ollama", "prism.economy.domain", "prometheus_client"}
+HEAVY = {*UNUSED_BY_A_RUN_OF_PEOPLE, "anyio", "igraph", "msgspec", "numpy", "rich", "vl_convert", "yaml"}
 COMMANDS = {name: line for commands in SECTIONS.values() for name, line in commands.items()}
 
 
