@@ -75,12 +75,6 @@ def test_the_remarks_on_many_runs_say_in_how_many_of_them() -> None:
         ),
         "without effect in 3 of 5 runs (hot, new): writing: nobody entered this state",
     ]
-    assert remarks_on_many({"": runs["new"]}) == ["without effect in 1 of 3 runs: writing: nobody entered this state"]
-    most = [{"place": "posts", "message": f"{count} of 1,200 people post 7 times"} for count in (5, 6)]
-    by_condition = {"hot": [{"not_as_configured": [each]} for each in most], "new": [{"not_as_configured": most[:1]}]}
-    assert remarks_on_many(by_condition) == [
-        "not as configured in 3 of 3 runs (hot, new), for example: posts: 5 of 1,200 people post 7 times"
-    ]
     many = [{**idle, "place": f"s{place}"} for place in range(20)]
     assert remarks_on_many({"": [{"no_effect": many}]})[-1] == "and 8 more remarks of this kind"
 

@@ -99,6 +99,16 @@ def frames(count: int, start: int = 0) -> list[Tick]:
     return made
 
 
+def sealed_run(size: int = SEGMENT) -> SimulatedDisk:
+    """Return a run of 42 ticks, of which those are sealed that fill a segment."""
+    disk = empty_run()
+    writer = JournalWriter(disk, size)
+    for tick in frames(42):
+        writer.append([tick.frame])
+        writer.seal()
+    return SimulatedDisk(disk.files)
+
+
 def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
     """Return the frames of a whole file or of its rest; the last item is the damage, if there is any."""
     start = 0

@@ -21,18 +21,11 @@ from prism.agents import DECIDED, MOVED, Update
 from prism.events import PostEvent
 from prism.rows import Heap, Tick, TickRows, Values, read_rows
 from prism.tables import Shape
-from tests.actors.store.files import KINDS, SEGMENT, TABLES, empty_run, frames, header, write
+from tests.actors.store.files import KINDS, SEGMENT, TABLES, empty_run, frames, header, sealed_run, write
 from tests.crash.disk import SimulatedDisk
 from tests.recorded import ticks_of
 
 COUNT = 42
-
-
-def sealed_run() -> SimulatedDisk:
-    disk = empty_run()
-    for tick in frames(COUNT):
-        write(disk, [tick], SEGMENT)
-    return disk
 
 
 def plain(values: Values) -> list[Any]:

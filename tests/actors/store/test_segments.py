@@ -25,7 +25,6 @@ from actors.store.journal import (
     scan_journal,
     scan_tail,
 )
-from actors.store.journal_writer import JournalWriter
 from actors.store.recovery import recover
 from actors.store.segments import (
     MAGIC,
@@ -42,23 +41,12 @@ from actors.store.segments import (
 from prism.planes import compressed
 from prism.rows import Heap, TickRows, Values, bytes_of, payload_of
 from prism.tables import HEAP, Shape
-from tests.actors.store.files import KINDS, SEGMENT, TABLES, Tick, empty_run, frames, write
+from tests.actors.store.files import KINDS, SEGMENT, TABLES, Tick, empty_run, frames, sealed_run, write
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
 COUNT = 42
 """Ticks of the run."""
-
-
-def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> SimulatedDisk:
-    """A run whose ticks were written so many at a time."""
-    disk = disk or empty_run()
-    ticks = frames(COUNT)
-    writer = JournalWriter(disk, size)
-    for start in range(0, COUNT, batch):
-        writer.append([tick.frame for tick in ticks[start : start + batch]])
-        writer.seal()
-    return SimulatedDisk(disk.files)
 
 
 def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
