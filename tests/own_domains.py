@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from actors.factory.own_code import imported_as, own_finder
-from actors.runs.code import own_code_sha256
+from actors.runs.compatibility import own_code_sha256
 
 DECLARED = 'int = setting(3, "number of lights", ge=1)'
 CROSSING = f"""\

@@ -41,7 +41,7 @@ TRUST = flag(
 def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it."""
     from actors.factory.own_code import allow, known_code, untrusted  # noqa: PLC0415  # as above
-    from actors.runs.code import unknown_code_of  # noqa: PLC0415
+    from actors.runs.compatibility import unknown_code_of  # noqa: PLC0415
 
     unknown = unknown_code_of(path, overrides)
     if not unknown:

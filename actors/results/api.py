@@ -27,7 +27,7 @@ from actors.logs.output import in_notebook
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.results.result import RunResult, read_result
-from actors.runs.code import unknown_code_of
+from actors.runs.compatibility import unknown_code_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory
 from actors.runs.resume import execute_through_losses, plan_resume, resume_run

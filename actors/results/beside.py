@@ -11,7 +11,7 @@ import msgspec
 
 from actors.factory.calibrated import calibration_label
 from actors.results.measures import numbers_of
-from actors.runs.code import OWN_PACKAGE
+from actors.runs.compatibility import OWN_PACKAGE
 from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.run import read_resolved
 from prism.answers import MadeOf, caveats, setting_in_words, words_of

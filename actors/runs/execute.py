@@ -39,7 +39,7 @@ from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import LogContext, open_log
 from actors.metrics.observation import Observation
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
-from actors.runs.code import OWN_PACKAGE, manifest_of
+from actors.runs.compatibility import OWN_PACKAGE, manifest_of
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep
 from actors.runs.ray_shards import engine_of

@@ -16,8 +16,7 @@ from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import build_domain
 from actors.runs.checkpointing import checkpoint_of
-from actors.runs.code import OWN_PACKAGE, manifest_of
-from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
+from actors.runs.compatibility import CODE_SETTINGS, OWN_PACKAGE, PAST, changed_settings, manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay

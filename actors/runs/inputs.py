@@ -32,7 +32,7 @@ from actors.factory.input_files import (
     with_inputs,
 )
 from actors.factory.own_code import is_installed, sources_of, sources_sha256
-from actors.runs.code import own_code_sha256
+from actors.runs.compatibility import own_code_sha256
 from actors.runs.directory import RunDirectory
 from actors.store.disk import RealDisk, write_whole
 from prism.config import Config

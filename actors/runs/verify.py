@@ -21,8 +21,7 @@ from actors.core.state import RoundsTable
 from actors.factory.domains import code_of
 from actors.factory.input_files import kept_inputs, kept_sha256
 from actors.factory.own_code import sources_below, sources_sha256
-from actors.runs.code import manifest_of
-from actors.runs.compatibility import changed_code, unaccepted
+from actors.runs.compatibility import changed_code, manifest_of, unaccepted
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.replay import replay
 from actors.runs.summary import summarise

@@ -13,7 +13,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import drafted_directory
-from actors.runs.code import OWN_PACKAGE
+from actors.runs.compatibility import OWN_PACKAGE
 from actors.store.run import Recorded, names_of
 from actors.tables.database import MEMORY, QUERY, Tables, with_texts
 from actors.tables.files import FORMATS, write_table

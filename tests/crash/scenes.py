@@ -14,7 +14,7 @@ import msgspec
 from actors.core.errors import first_error
 from actors.core.kinds import shapes_of
 from actors.core.ports import Observer
-from actors.runs.code import manifest_of
+from actors.runs.compatibility import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
 from actors.runs.replay import AbsentOracle, Replay

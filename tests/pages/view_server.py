@@ -11,7 +11,7 @@ import msgspec
 
 from actors.core.frames import RunningDigest
 from actors.core.messages import Message
-from actors.runs.code import manifest_of
+from actors.runs.compatibility import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL, create_journal, header_of

@@ -16,7 +16,7 @@ from actors.core.files import write_file
 from actors.factory.calibrated import fitted_settings
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of
-from actors.runs.code import manifest_of
+from actors.runs.compatibility import manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_those_of
 from actors.studies.calibration.calibration_plan import CalibrationPlan

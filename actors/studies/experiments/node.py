@@ -29,7 +29,7 @@ from actors.factory.input_files import (
 )
 from actors.factory.own_code import sources_below
 from actors.factory.ray_cluster import is_there
-from actors.runs.code import OWN_PACKAGE, code_sha256
+from actors.runs.compatibility import OWN_PACKAGE, code_sha256
 from actors.runs.inputs import with_kept_files
 from actors.store.lock import LOCK, locked
 from actors.studies.experiments.cells import CELLS, Done, Task, work

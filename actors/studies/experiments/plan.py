@@ -17,7 +17,7 @@ from actors.factory.domains import build_domain, code_of, is_own, own_code
 from actors.factory.file_kinds import EXPERIMENT, telling_kind
 from actors.factory.input_files import input_paths, locate_input, with_prompt
 from actors.factory.own_code import refuse_unknown
-from actors.runs.code import manifest_of
+from actors.runs.compatibility import manifest_of
 from actors.runs.inputs import with_kept_files
 from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, known_measures, load_own
 from actors.studies.experiments.seals import Sealed, notes_on_plan, read_sealed

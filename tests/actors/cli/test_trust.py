@@ -22,7 +22,7 @@ import pytest
 
 from actors.cli.app import cli
 from actors.factory.own_code import sources_of, sources_sha256
-from actors.runs.code import unknown_code_of
+from actors.runs.compatibility import unknown_code_of
 from actors.store.manifest import CONFIG
 from tests.catalogue import catalogue
 from tests.command import begin

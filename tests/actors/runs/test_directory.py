@@ -7,9 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from actors.runs import code
-from actors.runs.code import manifest_of, own_code_sha256
-from actors.runs.compatibility import changed_code, changed_settings
+from actors.runs import compatibility
+from actors.runs.compatibility import changed_code, changed_settings, manifest_of, own_code_sha256
 from actors.runs.directory import RunDirectory
 from actors.store.journal import header_of
 from actors.store.manifest import Manifest
@@ -71,7 +70,7 @@ def test_other_code_and_packages_are_differences_and_another_name_of_the_same_co
 
 
 def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
-    names = code.deciding_sources().keys()
+    names = compatibility.deciding_sources().keys()
     assert "prism/social/social.yaml" in names
     assert {
         "prism/rng.py",
