@@ -73,13 +73,6 @@ async def test_a_shock_moves_the_policy_of_the_quarters_after_it() -> None:
     assert (await ran({"tick": 8, "shock": {"inflation": 0.0}})).state.global_state == calm.state.global_state
 
 
-async def test_settings_of_the_economy_change_from_their_quarter_on() -> None:
-    shock = {"tick": 2, "shock": {"inflation": 6.0}}
-    shaken = await ran(shock, {"tick": 2, "set": {"economy.macro.anchoring": 0.0}})
-    cushioned = await ran(shock, {"tick": 2, "set": {"economy.macro.anchoring": 1.0}})
-    assert cushioned.state.global_state.inflation < shaken.state.global_state.inflation
-
-
 async def test_a_shock_to_unemployment_moves_output_and_a_shock_to_inflation_the_whole_year() -> None:
     world = domain_of(ECONOMY).world
     world.intervene(0, InterventionConfig(tick=0, shock={"inflation": 2.0, "unemployment": 1.0}))

@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from prism.config import load_config
-from prism.economy.embedded import embedded_components
-from prism.economy.initial import initial_lags, initial_state
-from prism.economy.moments import COLUMNS
-from prism.economy.world import EconomyWorld
 from tests.command import Prism
-from tests.economy.history import us_series
-from tests.economy.quarters import pass_quarters
 from tests.paths import ROOT
 
 INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
@@ -108,25 +100,3 @@ def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
     assert ended.code == 3
     assert ended.err.startswith("prism: --set: economy.initial.path: none.csv: no such file in ")
     assert not Path("run").exists()
-
-
-QUARTERS = 40
-SHIPPED = load_config((ROOT / "configs" / "economy.yaml").read_text(), "economy.yaml", environment={}, overrides=())
-
-
-async def path_of(seed: int) -> dict[str, list[float]]:
-    """The columns of the shipped economy under a seed."""
-    config = replace(SHIPPED, simulation=replace(SHIPPED.simulation, seed=seed))
-    initial, series = config.economy.initial, us_series()
-    lags = initial_lags(initial, config.economy.macro, series)
-    world, components = EconomyWorld(config, initial_state(initial, series), lags), embedded_components(config)
-    columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
-    for tick in range(QUARTERS):
-        await pass_quarters(world, components, tick, tick + 1)
-        for name, column in columns.items():
-            column.append(getattr(world.state.global_state, name))
-    return columns
-
-
-async def test_a_seed_decides_every_quarter() -> None:
-    assert await path_of(3) == await path_of(3) != await path_of(4)

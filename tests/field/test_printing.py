@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from actors.display.console import SafeConsole, echo_file
+from actors.display.console import SafeConsole
 from actors.logs.setup import logging_to
 from prism.quoting import printable, printable_lines
 from tests.actors.cli.conftest import SMALL
@@ -51,11 +51,6 @@ def test_a_console_prints_texts_as_data_and_its_own_colours_as_colours(text: str
     assert "[bold]brackets[/bold]" in plain
     assert not harms_a_terminal(plain)
     assert text not in shown
-
-
-def test_a_file_is_printed_to_the_byte_where_no_terminal_reads_it(capfd: pytest.CaptureFixture[str]) -> None:
-    echo_file("a\u200eb\x1b[31m\n")
-    assert capfd.readouterr().out == "a\u200eb\x1b[31m\n"
 
 
 def test_the_log_as_text_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:

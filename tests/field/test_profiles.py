@@ -182,15 +182,6 @@ def test_another_text_is_no_list(text: str) -> None:
 # Files of other forms.
 
 
-@catalogue("separator", [",", ";", "\t", "|"])
-def test_columns_may_be_separated_otherwise(separator: str) -> None:
-    rows = [["user_id", "name", "following_agentid_list", "user_char"], ["8", "Ira", "[9, 8]", "a, b; c"]]
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator).writerows([*rows, ["9", "Bo", "[8]", "x|y"]])
-    profiles = read(text.getvalue())
-    assert (ties(profiles), profiles[0].personality, len(profiles.ties)) == ([(0, 1), (1, 0)], "a, b; c", 3)
-
-
 @catalogue(
     ("name", "text"),
     [

@@ -19,14 +19,14 @@ from tests.wire.support import settings
 FILTERED = ApiError(400, "The response was filtered by the content management policy")
 TOO_LONG = ApiError(400, "This model's maximum context length is 8192 tokens, and you asked for 9000")
 FEW: dict[str, Any] = {
-    "population": {"size": 150, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "population": {"size": 70, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
     "llm": {"systemone": "off"},
 }
 
 Messages = Sequence[Mapping[str, object]]
 
 
-def configure(host: str, backend: str = "ollama", people: int = 150, **oracle: Any) -> None:
+def configure(host: str, backend: str = "ollama", people: int = 70, **oracle: Any) -> None:
     population = {**FEW["population"], "size": people}
     sections = {**FEW, "population": population, "oracle": {"backend": backend, "max_concurrency": 1, **oracle}}
     Path("wire.yaml").write_text(yaml.safe_dump(settings(host, **sections)))

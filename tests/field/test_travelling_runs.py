@@ -238,6 +238,7 @@ def age(path: Path) -> None:
     os.utime(path, (then, then))
 
 
+@pytest.mark.slow
 def test_the_draft_of_a_killed_export_is_removed_by_the_next(small_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "t[a]bles"
     ended = subprocess.run([sys.executable, "-c", LEAVES_A_DRAFT, str(small_run), str(out)], cwd=ROOT, check=False)

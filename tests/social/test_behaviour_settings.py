@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from prism.columns import Columns
 from prism.config import Config, FeedConfig, RelevanceConfig
 from prism.config.model import PopulationConfig
-from prism.rng import Draw, integer, uniform
+from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
 from prism.social.people.population import build_population
@@ -48,17 +48,6 @@ def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     error = power / ((power + 1) * math.sqrt((2 * power + 1) * len(tastes)))
     assert math.fsum(tastes) / len(tastes) == pytest.approx(1 / (power + 1), abs=4 * error)
     assert all(0.0 <= taste <= 1.0 for taste in tastes)
-
-
-@catalogue(("ticks", "share", "window"), [(24, 0.5, 12), (24, 0.0, 1), (24, 1.0, 23), (5, 0.5, 2)])
-def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: float, window: int) -> None:
-    settings: Any = {"ticks_per_round": ticks, "seed": 2}
-    people: Any = {"size": 50, "activity": {"mean": 1.0, "sigma": 0.0, "arrival": share}}
-    world = world_of(Config(simulation=settings, population=people))
-    world.triggers(0)
-    came = {agent: tick for agent, tick in enumerate(world.network.state.t.due.tolist()) if tick > 0}
-    assert all(tick == integer(window, 2, agent, 0, Draw.ARRIVAL) for agent, tick in came.items())
-    assert max(came.values(), default=0) < window
 
 
 def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoint() -> None:

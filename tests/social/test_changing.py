@@ -250,7 +250,7 @@ def test_a_change_that_cannot_be_is_refused_with_its_line(changes: str, problem:
     assert problem in told
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("seed", range(200, 220))
 def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
     config, chart = msgspec.convert(random_settings(seed), Config), random_chart(seed)

@@ -1,6 +1,5 @@
 """Activity by hour of the day: figures, tables, and who comes online when."""
 
-import math
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -33,13 +32,6 @@ def test_a_table_is_added_up_by_columns() -> None:
     counts = parse_hours(table.encode(), "a.csv")
     assert counts.sum(axis=0).tolist() == [hour + 2.0 for hour in range(24)]
     assert factors(counts).tolist() == factors(tuple(hour + 2.0 for hour in range(24))).tolist()
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=24, max_size=24).filter(lambda figures: sum(figures) > 1e-3))
-def test_factors_have_the_mean_1_and_the_proportions_of_the_figures(figures: list[float]) -> None:
-    found = factors(tuple(figures)).tolist()
-    assert math.fsum(found) / 24 == pytest.approx(1.0)
-    assert all(each * sum(figures) == pytest.approx(24 * figure) for each, figure in zip(found, figures, strict=True))
 
 
 @catalogue(

@@ -59,10 +59,6 @@ def test_the_mean_of_activity_over_people_is_the_configured_one(mean: float, sig
     assert least <= values.min() < values.max() <= 1.0
 
 
-def test_where_the_mean_is_below_the_least_everybody_has_the_mean() -> None:
-    assert {*SyntheticPeople(50, 3, PopulationConfig(activity=ActivityConfig(mean=0.004))).activity.tolist()} == {0.004}
-
-
 @given(st.lists(st.sampled_from(["Ann", "Ann 2", "Ann 2 2", "Bo"])))
 def test_numbered_names_never_collide_with_names_that_end_in_a_number(names: list[str]) -> None:
     assert len(set(unique_names(names))) == len(names)

@@ -132,7 +132,7 @@ def drawn(seed: int) -> tuple[Sections, list[dict[str, Any]]]:
     return sections, sorted(later, key=lambda each: each["tick"])
 
 
-@pytest.mark.everyday(2)
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_random_world_has_one_digest_whoever_takes_the_turns(seed: int) -> None:
     sections, interventions = drawn(seed)
