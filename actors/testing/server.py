@@ -325,7 +325,6 @@ class Handler(BaseHTTPRequestHandler):
             "/api/tags": {
                 "models": [{"name": name, "model": name, "digest": sha256(name.encode()).hexdigest()} for name in names]
             },
-            "/api/ps": {"models": []},
             "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in names]},
         }
         return Reply(found[self.place]) if self.place in found else Reply(b"404 page not found", 404)
@@ -333,16 +332,13 @@ class Handler(BaseHTTPRequestHandler):
     def check(self) -> None:
         """Check a question. Raises: Reply, for a refusal."""
         path, body = self.place, self.body
-        if path not in {CHAT, COMPLETIONS, "/api/show"}:
+        if path not in {CHAT, COMPLETIONS}:
             raise Reply(b"404 page not found", 404)
         if not isinstance(body, dict):
             raise error_of(path, 400, "the body is no JSON object")
         name = body.get("model")
         if not isinstance(name, str) or full_name(name) not in map(full_name, self.settings.models):
             raise error_of(path, 404, f"model '{name}' not found")
-        if path == "/api/show":
-            info = {"general.architecture": "llama", "llama.context_length": 131_072}
-            raise Reply({"model_info": info, "capabilities": ["completion"], "details": {"family": "llama"}})
         messages = body.get("messages", [])
         if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
             raise error_of(path, 400, "messages must be a list of objects")

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -304,40 +304,29 @@ async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})
 
 
-async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> None:
-    async with serving("ollama") as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.complete(asking())
-        await taped.aclose()
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    with pytest.raises(TapeMissError) as caught:
-        await replay.complete(asking("x" * 300, asked_by="agent 12 in tick 340"))
-    assert isinstance(caught.value, OracleUnavailableError)
-    assert str(caught.value) == (
-        f"{path}: no answer to the question from agent 12 in tick 340: '{'x' * 200}'; "
-        "its recording was stopped before this, or the configuration, the seed or the version is another than the "
-        "recorded: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
-    )
-    with pytest.raises(TapeMissError, match=r"no answer to the question: 'A long day\.'"):
-        await replay.choose(CHOICE)
-    await replay.aclose()
-
-
-async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_that_it_cannot_know(path: Path) -> None:
+async def test_a_miss_names_who_asked_what_and_the_settings_that_differ_or_else_both_causes(path: Path) -> None:
     async with serving("ollama") as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
         await taped.complete(asking())
         await taped.aclose()
-        config = config_for(server, temperature=0.1, model="qwen3")
-    replay = TapedModel(OllamaChatClient(config, {}), Tape(path, "replay"), "replay")
-    with pytest.raises(TapeMissError) as caught:
-        await replay.complete(asking())
-    assert caught.value.differences == ("llm.model llama3.2, not qwen3", "llm.temperature 0.7, not 0.1")
-    assert str(caught.value) == (
-        f"{path}: no answer to the question: 'What next?'; it was recorded with llm.model llama3.2, not qwen3 and "
-        "llm.temperature 0.7, not 0.1: oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+        other = OllamaChatClient(config_for(server, temperature=0.1, model="qwen3"), {})
+    differences = "llm.model llama3.2, not qwen3", "llm.temperature 0.7, not 0.1"
+    cause = "its recording was stopped before this, or the configuration, the seed or the version is another than the "
+    cases: tuple[tuple[str, LanguageModel | None, tuple[str, ...], str], ...] = (
+        ("agent 12 in tick 340", None, (), f"{cause}recorded"),
+        ("", other, differences, f"it was recorded with {' and '.join(differences)}"),
     )
-    await replay.aclose()
+    for asked_by, asked, differs, why in cases:
+        async with aclosing(TapedModel(asked, Tape(path, "replay"), "replay")) as replay:
+            with pytest.raises(TapeMissError) as caught:
+                await replay.complete(asking("x" * 300, asked_by=asked_by))
+        assert isinstance(caught.value, OracleUnavailableError)
+        assert caught.value.differences == differs
+        who = f" from {asked_by}" if asked_by else ""
+        assert str(caught.value) == (
+            f"{path}: no answer to the question{who}: '{'x' * 200}'; {why}: oracle.tape=record with this "
+            "oracle.tape_path asks what is missing and adds it"
+        )
 
 
 async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
