@@ -32,18 +32,12 @@ Values = Mapping[Key, Mapping[str, float]]
 
 
 def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Key, Beside]:
-    """Return the context of the measures, for the cells that the answers are about."""
-    experiment = plan.experiment
-    # The conditions that stand beside each other in a sentence, and the first cell of each condition.
-    names = {name for each in experiment.hypotheses for name in each.contrast}
-    if not experiment.hypotheses and len(experiment.conditions) == 2:
-        names = {each.name for each in experiment.conditions}
-    origins = {each.name for each in experiment.conditions[:ORIGINS_MAX]} | names
+    """Return the context of the runs that are done; of each of the first conditions one run is read for its origin."""
+    origins = {each.name for each in plan.experiment.conditions[:ORIGINS_MAX]}
     found: dict[Key, Beside] = {}
     for cell in plan.cells:
-        key, is_origin = (cell.condition, cell.seed), cell.condition in origins
-        if key in values and (is_origin or cell.condition in names):
-            found[key] = read_beside(cell_path(out, cell), (), with_origin=is_origin)
+        if (key := (cell.condition, cell.seed)) in values:
+            found[key] = read_beside(cell_path(out, cell), (), with_origin=cell.condition in origins)
             origins.discard(cell.condition)
     return found
 
