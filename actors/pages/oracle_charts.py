@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from actors.display.words import usd
 from actors.pages.card import Chart, Table, chart_of, table_of
-from actors.pages.groups import group_name
 from actors.pages.html import Node, tag
 from actors.pages.words import count, interval, listed, plural, share, spread
-from actors.plots.cascades import tails
 from actors.plots.rows import Row, rows
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
@@ -33,26 +30,19 @@ _METHOD_WORDS = {
     "systemone": "probabilities of its answers",
     "shared": "a shared judgement",
 }
-WIDE = 100.0
-"""The ratio of the longest latency to the shortest from which the axis is logarithmic."""
-
-
-def decision_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of decisions, of and calls to a model."""
-    asked = [group for group in groups if any(run.oracle is not None for run in group.runs)]
-    charts = [_sources(groups)] if any(group.first.course.sources for group in groups) else []
-    if any(run.oracle is not None and run.oracle.latencies_s for group in asked for run in group.runs):
-        charts.append(_latency(asked))
-    charts += [_outcomes(asked)] if asked else []
-    return charts
 
 
 def _of(group: RunGroup) -> str:
     return f", {group.label}" if group.label else ""
 
 
-def _sources(groups: Sequence[RunGroup]) -> Chart:
-    """Return the sources of transitions; the table has the turns without a transition, and how choices were found."""
+def sources_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return the sources of transitions; None if nobody made one.
+
+    The table has the turns without a transition, and how choices were found.
+    """
+    if not any(group.first.course.sources for group in groups):
+        return None
     every = [run for group in groups for run in group.runs]
     first = groups[0].first
     names = [name for name in SOURCES if any(run.course.sources.get(name) for run in every)]
@@ -81,48 +71,35 @@ def _sources(groups: Sequence[RunGroup]) -> Chart:
     return chart_of(rows(bars, "% of transitions", "Who decided", reading), table)
 
 
-def _latency(groups: Sequence[RunGroup]) -> Chart:
-    """Return the share of answers that took longer than a time."""
-    cells, widest, found = [], 1.0, {}
+def call_parts(groups: Sequence[RunGroup]) -> list[Node]:
+    """Return how long a model's answers took, and what became of calls to it; nothing if none was asked."""
+    latencies, outcomes = list[tuple[str, ...]](), list[tuple[str, ...]]()
     for group in groups:
-        latencies = [latency for run in group.runs if run.oracle for latency in run.oracle.latencies_s]
-        if latencies:
-            ordered = found[group_name(group)] = np.sort(np.maximum(latencies, 1e-4))
-            widest = max(widest, float(ordered[-1] / ordered[0]))
-            marks = [float(np.quantile(ordered, part)) for part in (0.5, 0.95, 0.99)]
-            cells.append((group.label or "all answers", count(len(ordered)), *(f"{mark:.3f}" for mark in marks)))
-    reading = (
-        f"Half of {cells[0][1]} answers took longer than {cells[0][2]} s, one in twenty longer than {cells[0][3]} s."
-        " The time in the queue counts."
-    )
-    table = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), cells)
-    axes: dict[str, Any] = {"x": "seconds from question to answer", "y": "% of answers that took longer"}
-    log = "x" if widest > WIDE else ""
-    return chart_of(tails(found, "How long answers took", reading, log=log, **axes), table)
-
-
-def _outcomes(groups: Sequence[RunGroup]) -> Chart:
-    """Return calls by outcome, with tokens and cost."""
-    bars, cells = [], []
-    for group in groups:
-        found: dict[str, tuple[int, int, float]] = {}
-        for run in group.runs:
-            for spent in run.oracle.spent if run.oracle else ():
-                calls, tokens, seconds = found.get(spent.outcome, (0, 0, 0.0))
-                found[spent.outcome] = (calls + spent.calls, tokens + spent.tokens, seconds + spent.latency_s)
-        for name, (calls, tokens, seconds) in sorted(found.items(), key=lambda item: -item[1][0]):
+        traces = [run.oracle for run in group.runs if run.oracle is not None]
+        if found := [latency for trace in traces for latency in trace.latencies_s]:
+            marks = (f"{mark:.3f}" for mark in np.quantile(found, (0.5, 0.95, 0.99)))
+            latencies.append((group.label or "all answers", count(len(found)), *marks))
+        by_outcome: dict[str, tuple[int, int, float]] = {}
+        for spent in (each for trace in traces for each in trace.spent):
+            calls, tokens, seconds = by_outcome.get(spent.outcome, (0, 0, 0.0))
+            by_outcome[spent.outcome] = calls + spent.calls, tokens + spent.tokens, seconds + spent.latency_s
+        for name, (calls, tokens, seconds) in sorted(by_outcome.items(), key=lambda item: -item[1][0]):
             words = f"{'answered' if name == 'ok' else name.replace('_', ' ')}{_of(group)}"
-            bars.append(Row(f"{words}: {count(calls)}", bar=calls))
-            cells.append((words, count(calls), count(tokens), f"{seconds:,.1f}"))
+            outcomes.append((words, count(calls), count(tokens), f"{seconds:,.1f}"))
+    if not outcomes:
+        return []
     costs = [
         f"{run.name} {usd(run.summary.llm.cost_usd)}"
         for group in groups
         for run in group.runs
         if run.summary is not None and run.summary.llm is not None and run.summary.llm.cost_usd is not None
     ]
-    reading = f"Cost: {listed(costs)}." if costs else "No prices are set in llm.prices, so the cost is not known."
-    table = Table(("outcome", "calls", "tokens", "s"), cells)
-    return chart_of(rows(bars, "calls", "What became of calls to the model", reading), table)
+    times = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), latencies)
+    calls_made = Table(("outcome", "calls", "tokens", "s"), outcomes)
+    said = f"Cost: {listed(costs)}." if costs else "No prices are set in llm.prices, so the cost is not known."
+    took = table_of(times, "Time from question to answer, that in the queue included", is_shown=True)
+    made = table_of(calls_made, "What became of calls to the model", is_shown=True)
+    return [*([took] if latencies else []), made, tag("p", said)]
 
 
 def fallback_table(runs: Sequence[RunRecord]) -> Table | None:

@@ -18,7 +18,7 @@ from actors.pages.card import Table, table_of
 from actors.pages.cascade_charts import shape_charts, tree_charts
 from actors.pages.cause_charts import anchor, cause_parts
 from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import decision_charts, fallback_table, feed_table, sharing_parts
+from actors.pages.oracle_charts import call_parts, fallback_table, feed_table, sharing_parts, sources_chart
 from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing, told_of
 from actors.pages.time_charts import (
     chart_with_counts,
@@ -168,8 +168,8 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
         yield Section("causes", "Causes", found) if found else None
         yield audit_section(alone.path, [alone.listed.digest])
     yield _states(groups, alone)
-    charts = decision_charts(groups)
-    parts = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
+    chart = sources_chart(groups)
+    parts = [grid([chart], "decisions") if chart else missing("Nobody made a transition."), *call_parts(groups)]
     if alone is not None:
         parts += sharing_parts(alone)
     if all(run.oracle is None for run in runs):

@@ -68,7 +68,7 @@ class RunRecord(Recorded):
         """The events in its journal."""
         self.chart = None if chart is None else outline(chart, self.course.activity)
         """The chart with the counts of the run; None if it cannot be read."""
-        self.is_damaged = self.course.ticks < listed.ticks
+        self.is_damaged = listed.status is RunStatus.DAMAGED
         """True if the journal cannot be read up to its latest checkpoint, which no crash explains."""
         is_of_the_end = self.summary_fields.get("ticks") == listed.ticks == self.course.ticks
         self.summary = _summary(self.summary_fields) if is_of_the_end else None

@@ -199,6 +199,14 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, tmp_path: Pa
     assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
 
 
+def test_a_model_has_its_times_and_calls(live: Path) -> None:
+    record = RunRecord(live, "live")
+    rows = parsed(words_of(record)).rows
+    assert record.oracle is not None
+    assert rows["answered"][0] == f"{sum(each.calls for each in record.oracle.spent if each.outcome == 'ok'):,}"
+    assert rows["all answers"][0] == f"{len(record.oracle.latencies_s):,}"
+
+
 def test_a_run_without_posts_says_so_and_a_question_stays_a_text(tmp_path: Path) -> None:
     people = {**SMALL["population"], "posts_per_session": 0}
     asked = {"run": {"question": "Does <b>order</b> matter?"}, "population": people}
