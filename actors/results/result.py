@@ -73,7 +73,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             LookupError: there is no such table.
-            ImportError: the one that is named is not installed.
+            ImportError: none of them is installed, or not the one that is named.
             RunDirectoryError: the run has no such table, or is in memory, which keeps its rounds alone.
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.

@@ -24,7 +24,7 @@ from actors.core.kinds import ASKED
 from actors.factory.own_code import domain_error
 from actors.store.record import AGENT, Block, Wanted, tick_of_rows
 from actors.store.run import Recorded
-from actors.tables.arrow import Coded, Columns, Stream
+from actors.tables.arrow import Coded, Columns, Stream, parts_of
 from actors.tables.made import MADE_TYPES, Made, coded
 from actors.tables.relations import TYPES, literal, numbers_and_texts, quoted
 from actors.tables.schema import OF_EVENTS, configs_of_feeds, journal_tables, post_columns, tables_of_runs
@@ -296,7 +296,7 @@ class Tables:
             return
         types = {column: self._types[name][column] for column in own}
         of_codes = [column for column, values in own.items() if isinstance(values, Coded)]
-        self._streams.append(Stream(types, lambda: [own], of_codes))
+        self._streams.append(Stream(types, partial(parts_of, own), of_codes))
         self.database.register("given", self._streams[-1])
         rows = f"SELECT {literal(run.name)}::run_name AS run, * FROM given"  # noqa: S608  # quoted
         self._do(f"INSERT INTO {_relation(name)} BY NAME {rows}")

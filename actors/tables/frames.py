@@ -21,7 +21,7 @@ from prism.events import NUMBER_BITS
 from prism.tables import Kind
 
 LIBRARIES: Final = ("pandas", "polars", "arrow")
-"""The libraries whose data frames a table may be, the first one that is installed unless another is named. Arrow is."""
+"""The libraries whose data frames a table may be, the first one that is installed unless another is named."""
 AGENT_KEY, POST_KEY = "agents.agent", "posts.post"
 _MODULES: Final = {"arrow": "pyarrow"}
 _MISSING: Final = {"i": "Int64", "f": "Float64", "b": "boolean"}
@@ -32,10 +32,12 @@ def library(wanted: str | None) -> str:
     """Return the library whose data frames are made. `wanted`: its name; None for the first one that is installed."""
     if wanted not in {None, *LIBRARIES}:
         raise ValueError(f"expected {', '.join(LIBRARIES[:-1])} or {LIBRARIES[-1]}, got {wanted!r}")
-    found = next(each for each in (wanted, *LIBRARIES) if each is not None and find_spec(_MODULES.get(each, each)))
-    if wanted not in {None, found}:
-        raise ImportError(f"a data frame of {wanted}, not installed here: pip install {wanted}")
-    return found
+    names = LIBRARIES if wanted is None else (wanted,)
+    for name in names:
+        if find_spec(_MODULES.get(name, name)):
+            return name
+    modules = [_MODULES.get(name, name) for name in names]
+    raise ImportError(f"a data frame of {' or '.join(modules)}, not installed here: pip install {modules[0]}")
 
 
 def table_frame(path: Path, name: str, into: str) -> Any:
@@ -63,7 +65,7 @@ def query(sql: str, run: str | os.PathLike[str], *runs: str | os.PathLike[str], 
 
     Raises:
         ValueError: the query is wrong.
-        ImportError: the one that is named is not installed.
+        ImportError: none of them is installed, or not the one that is named.
         RunDirectoryError: a directory is no run, or is named twice.
         JournalError: a file of a run cannot be read.
         ConfigError: the people of a run cannot be made again.

@@ -20,7 +20,7 @@ from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
-from actors.tables.arrow import Coded, Columns
+from actors.tables.arrow import PART_ROWS, Coded, Columns
 from actors.tables.relations import numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
@@ -40,7 +40,6 @@ from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind
 from prism.tables import Kind, Table, Value
 
-PART_ROWS: Final = 1 << 17
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kind of what `MADE` names."""
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}

@@ -236,6 +236,7 @@ def test_neither_blocks_nor_batches_change_a_table(
 ) -> None:
     whole = exported("csv", tmp_path / "whole", changed_run)[1]
     monkeypatch.setattr("actors.store.record.BLOCK_TICKS", 5)
+    monkeypatch.setattr("actors.tables.arrow.PART_ROWS", 7)
     monkeypatch.setattr("actors.tables.made.PART_ROWS", 7)
     assert exported("parquet", tmp_path / "live", live)[1] == live_tables
     assert exported("csv", tmp_path / "changed", changed_run)[1] == whole
