@@ -334,7 +334,7 @@ class OracleConfig(Section):
     outage_patience_s: float = setting(900.0, "longest wait for a server that is away, before the run stops", gt=0)
     max_attempts: int = setting(3, "most attempts at a question", ge=1, le=100)
     max_fallback_share: Share | None = setting(0.05, "share of fallbacks in 1,000 choices above which the run stops")
-    rate_per_s: float | None = setting(None, "most calls a second; none: no limit", ge=0.001, le=100_000.0)
+    rate_per_s: float | None = setting(None, "most calls a second; none: no limit until a 429", ge=0.001, le=100_000.0)
     max_concurrency: int = setting(64, "most calls under way at once; halved by 429 and 503", ge=1, le=100_000)
     max_calls: int | None = setting(None, "spend cap: calls in the whole run; none: no cap", ge=0)
     max_tokens: int | None = setting(None, "spend cap: tokens in and out; checked before each call", ge=0)
