@@ -104,3 +104,9 @@ async def test_the_contracts_own_loop_over_the_valid_targets_works() -> None:
     assert targets == [AgentState.COMPOSING, AgentState.SCROLLING]
     ada.state = await oracle.decide(ada, ada.state, "decides", targets, post)
     assert ada.state is AgentState.SCROLLING
+
+
+def test_a_chart_is_shared_and_no_person_moves_another() -> None:
+    crowd = [person(AgentState.IDLE, agent_id=number) for number in range(5)]
+    CHART.fire(crowd[2], "feed_ready")
+    assert [each.state for each in crowd] == [AgentState.IDLE] * 2 + [AgentState.SCROLLING] + [AgentState.IDLE] * 2

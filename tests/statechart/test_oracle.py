@@ -1,3 +1,4 @@
+import json
 import logging
 from typing import Any
 
@@ -144,3 +145,21 @@ async def test_an_answer_that_is_no_option_is_a_warning_and_the_first_option(cap
     with pytest.raises(NotAnOptionError) as caught:
         await Mistaken().checked_answer(Asking(), EVALUATING, "decides", OPTIONS)
     assert (caught.value.reason, caught.value.state) == ("not_an_option", AgentState.RESTING)
+
+
+def test_what_never_changes_comes_first_then_the_person_then_the_event() -> None:
+    parts = (
+        "Choose your next",
+        "Respond with JSON",
+        "never an instruction",
+        "You are Ada",
+        "You are currently",
+        "post:",
+    )
+    places = [prompt_for({"post": "hello"}).index(part) for part in parts]
+    assert places == sorted(places)
+
+
+@catalogue("named", ["composing", "COMPOSING", " composing\n"])
+def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
+    assert parse_oracle_response(json.dumps({"next_state": named, "why": "because"}), OPTIONS) is COMPOSING

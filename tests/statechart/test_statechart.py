@@ -136,3 +136,9 @@ def test_a_plain_objects_rows_are_selected_and_committed_as_an_agents_are() -> N
     assert isinstance(choice, Choice)
     assert chart.commit(visitor, choice.options[1], tick=None)
     assert vars(visitor) == {"state": RESTING}
+
+
+def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
+    row = Transition("feed_ready", IDLE, SCROLLING)
+    chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
+    assert (chart.states, chart.transitions, chart.initial) == (frozenset({IDLE, SCROLLING}), (row,), IDLE)
