@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -19,7 +18,6 @@ import pytest
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.explain.path import explain_path
 from actors.explain.posts import explain_post
-from actors.explain.retrace import OpenRun
 from actors.explain.tree import Node, plain
 from actors.explain.turns import explain_turns
 from actors.explain.what_if import what_if
@@ -237,22 +235,6 @@ def test_unknown_agents_and_ticks_are_named_and_of_turns_the_nearest(few_run: Pa
         anyio.run(explain_turns, few_run, 3, free)
 
 
-@catalogue(
-    ("domain", "name", "words"),
-    [
-        ("social", "Ana", "Ana (person 7)"),
-        ("social", "", "person 7"),
-        ("social", "Person 7", "person 7"),
-        ("economy", "Ada", "Ada"),
-        ("lights:build", "", "agent 7"),
-    ],
-)
-def test_agents_are_called_by_their_names(domain: str, name: str, words: str) -> None:
-    noun = {"social": "person", "economy": "nation"}.get(domain, "agent")
-    run: Any = SimpleNamespace(domain_name=domain, name_of=lambda _: name, show=SimpleNamespace(agent=noun))
-    assert OpenRun.called(run, 7) == words
-
-
 def sizes_of(posts: dict[int, Any]) -> list[int]:
     """Return the roots, that of the largest tree first."""
     sizes = Counter(each[3] for each in posts.values())
@@ -341,7 +323,7 @@ def test_with_the_answer_that_was_given_nothing_is_different(few_run: Path) -> N
     assert not values(found, "apart")
     assert any(each.text == "no agent's journal differs in any tick" for each in found.all("hint"))
     assert all(each["was"] == each["would_be"] for each in values(found, "turns"))
-    for kind in ("states", "totals", "engagements", "acted"):
+    for kind in ("states", "totals", "acted"):
         assert not values(found, kind)
     assert all(each["was"] == each["would_be"] for each in values(found, "took place"))
     assert any("is the answer that was given" in note.text for note in found.all("note"))
