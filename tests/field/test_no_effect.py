@@ -17,7 +17,6 @@ SMALL = (
     "population.size=100",
     "oracle.backend=choice",
     "oracle.tape=off",
-    "oracle.when_spent=fallback",
     "run.tick_s=0",
     "metrics.enabled=false",
 )
@@ -44,8 +43,8 @@ def named(result: RunResult) -> list[NoEffect]:
 
 @catalogue("path", CONFIGS)
 def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
-    length = () if path.stem == "economy" else ("simulation.rounds=2",)
-    assert named(run(read_config(path, [*SMALL, *length]))) == []
+    of_people = () if path.stem == "economy" else ("simulation.rounds=2", "oracle.when_spent=fallback")
+    assert named(run(read_config(path, [*SMALL, *of_people]))) == []
 
 
 @catalogue("path", EXPERIMENTS)
