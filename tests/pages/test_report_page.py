@@ -102,7 +102,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "simulation": {"rounds": 6, "seed": 1},
             "population": {
                 "size": 150,
-                "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"],
+                "topics": [TEXTS["script"], "food", "sport"],
                 "attributes": {"party": {"type": "text", "values": ["left", TEXTS["script"]]}},
             },
             "run": {"question": HOSTILE},
