@@ -61,7 +61,7 @@ def test_no_process_runs_the_code_of_the_working_directory(tmp_path: Path) -> No
         prism = ("-m", "actors.cli")
         ended(*prism, "run", "base.yaml", "--set", "oracle.backend=choice", *IN_PARTS, "--out", "run", "-q")
         ended(*prism, "experiment", "e.yaml", "--out", "out", "--jobs", "2")  # processes and a gateway
-        ended(*prism, "cause", "run", "--of", "likes", "--budget", "2", "--draws", "0")
+        ended(*prism, "cause", "run", "--of", "likes", "--budget", "2", "--draws", "0", "--jobs", "2")
         ended(str(tmp_path / "program.py"))
         if find_spec("ray") is not None:
             shutil.rmtree(here / "out")

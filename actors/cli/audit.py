@@ -68,6 +68,7 @@ WIDTH = 100
     metavar="K",
     help="Carry each shift to the outcome under K draws of a run, or K seeds of an experiment; 0 runs no futures.",
 )
+@count_option("--jobs", most=1024, default=1, help="Run N futures at once; the result is the same.")
 @set_option("oracle.max_concurrency=4")
 @TRUST
 @with_log_options
@@ -82,6 +83,7 @@ def audit(  # one for each option
     measures: tuple[str, ...],
     least: float,
     draws: int,
+    jobs: int,
     overrides: tuple[str, ...],
 ) -> None:
     """Ask a study's recorded questions again in other ways, and tell whether its claims survive.
@@ -96,7 +98,7 @@ def audit(  # one for each option
     require(["scipy"], "prism audit has intervals by scipy")
     ask_to_run_code(path, overrides)
     with locked(path):
-        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws))
+        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws, jobs))
         say(auditing.plan)
         if not yes and calls is None:
             if not can_ask():

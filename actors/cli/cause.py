@@ -73,6 +73,7 @@ class _Outcome(click.ParamType[str]):
     metavar="K",
     help="Look at each of these under K other draws, too, in two futures each.",
 )
+@count_option("--jobs", most=1024, default=1, help="Run N futures at once; the result is the same.")
 @TRUST
 @with_log_options
 def cause(  # one for each option
@@ -85,6 +86,7 @@ def cause(  # one for each option
     budget: int,
     top: int,
     draws: int,
+    jobs: int,
 ) -> None:
     """Tell which people, ties and decisions made an outcome of a run.
 
@@ -98,7 +100,7 @@ def cause(  # one for each option
     """
     require(["scipy"], "prism cause has intervals by scipy")
     ask_to_run_code(path)
-    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws}
+    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
     found = anyio.run(futures_shown, partial(causes, path, of, by=by, agent=agent, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show(found, lambda: causes_view(found))

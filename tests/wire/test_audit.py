@@ -75,7 +75,7 @@ def test_what_decides_is_named_beside_another_host_and_real_people_and_each_answ
         made, elsewhere = len(server.calls) - calls, len(other.calls)
         first = (run / "audit" / "audit.json").read_bytes()
         # What was asked is not asked again, but for the checks of the server.
-        assert prism(*audited).code == 0
+        assert prism(*audited, "--jobs", "2").code == 0
         assert len(server.calls) - calls - made <= 2 * (len(WAYS) + 3)
         assert (run / "audit" / "audit.json").read_bytes() == first
     assert made + elsewhere <= 300
@@ -213,7 +213,7 @@ def test_an_audit_says_how_many_cells_of_an_experiment_it_asked_about_and_gives_
     write(EXPERIMENT, "e.yaml")
     # In a process of its own, as the gateway of an experiment expects.
     end(begin("experiment", "e.yaml", "-q", cwd=tmp_path))
-    ended = prism("audit", "experiments/e", "--calls", "260", "--draws", "1")
+    ended = prism("audit", "experiments/e", "--calls", "260", "--draws", "1", "--jobs", "2")
     assert ended.code == 0, ended.err
     audit = found(Path("experiments/e"))
     assert (audit["cells"], len(audit["digests"])) == (4, 6)

@@ -87,6 +87,7 @@ class Options(NamedTuple):
         overrides: `a.b=value` each: settings of the oracle that hold for all that is asked.
         draws: the draws of a run, or the most seeds of an experiment, at which shifts are carried to the outcome, and
             the resamples of each shift; 0 carries none.
+        jobs: futures at once; the result is the same.
     """
 
     calls: int | None = None
@@ -97,6 +98,7 @@ class Options(NamedTuple):
     least: float = LEAST
     overrides: tuple[str, ...] = ()
     draws: int = DRAWS
+    jobs: int = 1
 
 
 class Auditing:
@@ -252,10 +254,10 @@ class Auditing:
         ]
 
     def _carrying(self, on_progress: OnProgress) -> Carrying:
-        draws = self._options.draws
+        draws, jobs = self._options.draws, self._options.jobs
         claims, measures = self.claims() if draws else ([], {})
         values = {} if self._experiment is None else self._experiment.values
-        return Carrying(self.study, claims, measures, self.replicates(), values, draws, on_progress)
+        return Carrying(self.study, claims, measures, self.replicates(), values, draws, jobs, on_progress)
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float]]:
         """Ask what is being studied, and the plain question, whose answer is shares of the options."""

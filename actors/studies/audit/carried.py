@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from actors.explain.futures import Change, Departed, RunParts, Track, seed_of_draws
 from actors.runs.replay import Part, run_parts
 from actors.runtime.simulation import Simulation
-from actors.studies.audit.questions import Features, Study
+from actors.studies.audit.questions import Features, Runs, Study
 from actors.studies.causes.track import track_of
+from actors.studies.causes.undone import Processes
 from actors.studies.experiments.run_measures import measured
 from prism.audit import ChoiceModel, Claim, Recorded, carried, fitted, tilted
 from prism.columns import Floats, Ints
@@ -27,7 +28,7 @@ from prism.statechart import Judgement, Oracle
 
 TOLD: Final = 8  # messages on how many futures are done
 
-MakeOracle = Callable[[Domain, Features], Oracle[Any]]
+MakeOracle = Callable[[Domain, Features], Oracle[Any]]  # another process may call it
 
 
 class ModelledChoices(Oracle[Any]):
@@ -88,14 +89,14 @@ class Outcomes:
         measures: `{name: where the value is found}`.
     """
 
-    def __init__(self, study: Study, measures: Mapping[str, str]) -> None:
-        self._study, self._measures = study, measures
+    def __init__(self, runs: Runs, measures: Mapping[str, str]) -> None:
+        self._runs, self._measures = runs, measures
         self._parts: dict[int, RunParts] = {}
 
     async def of(self, future: Future) -> dict[str, float]:
         """Return the measures at the end of a future."""
         cell, draw, make = future
-        run = self._study.run(cell)
+        run = self._runs.run(cell)
         if cell not in self._parts:
             self._parts[cell] = await to_thread.run_sync(RunParts, run)
         draws = None if draw is None else seed_of_draws(run.config.simulation.seed, draw)
@@ -104,12 +105,23 @@ class Outcomes:
         record = Departed(run.length, None, Change(), tracks, run.record.shapes)
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
-            return make(domain, self._study.features(cell, domain))
+            return make(domain, self._runs.features(cell, domain))
 
         simulation = await run_parts(parts, record, lambda _: None, lambda _: None, tracks.add_round, oracle_of)
         if simulation is None:
             raise ValueError("a run without ticks has no future")
         return {name: track.value(simulation) for name, track in zip(self._measures, tracks.each, strict=True)}
+
+    async def each(
+        self, futures: Sequence[Future], on_done: Callable[[dict[str, float]], None] = lambda _: None
+    ) -> list[dict[str, float]]:
+        found = []
+        for number, future in enumerate(futures):
+            if not number:
+                await to_thread.run_sync(self._runs.run(future.cell).prepare, len(futures))
+            found.append(await self.of(future))
+            on_done(found[-1])
+        return found
 
 
 class Carrying(NamedTuple):
@@ -120,6 +132,7 @@ class Carrying(NamedTuple):
         replicates: `{condition: (run, draw)}` of each seed of an experiment, or of each draw of one run.
         values: `{(condition, seed): {measure: value}}` as an experiment has them; empty for a run.
         draws: the resamples of the people.
+        jobs: futures at once; the result is the same.
     """
 
     study: Study
@@ -128,6 +141,7 @@ class Carrying(NamedTuple):
     replicates: Sequence[Mapping[str, tuple[int, int | None]]]
     values: Mapping[tuple[str, int], Mapping[str, float]]
     draws: int
+    jobs: int
     on_progress: Callable[[str], None]
 
     async def carried(
@@ -200,13 +214,24 @@ class Carrying(NamedTuple):
             for name, where in self.replicates[place].items()
             if name in wanted
         ]
-        outcomes, total = Outcomes(self.study, self.measures), len(named)
-        found: list[dict[str, Any]] = [{} for _ in futures]
-        await to_thread.run_sync(self.study.run(named[0][-1].cell).prepare, total)
-        for done, (number, name, future) in enumerate(named, start=1):
-            found[number][name] = await outcomes.of(future)
+        done, total = 0, len(named)
+
+        def note(_: object) -> None:
+            nonlocal done
+            done += 1
             if done * TOLD // total > (done - 1) * TOLD // total:
                 self.on_progress(f"carried to the outcome: {done:,} of {total:,} futures")
+
+        every = [each for *_, each in named]
+        if self.jobs == 1:
+            values = await Outcomes(self.study, self.measures).each(every, note)
+        else:
+            own = Runs(self.study.cells, self.study.words)  # without runs that are open here
+            with Processes(self.jobs, partial(Outcomes, own, self.measures)) as place:
+                values = await place.done(Outcomes.each, every, lambda each: each.cell, note)
+        found: list[dict[str, Any]] = [{} for _ in futures]
+        for (number, name, _), value in zip(named, values, strict=True):
+            found[number][name] = value
         return found, total
 
 

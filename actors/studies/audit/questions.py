@@ -182,7 +182,31 @@ class _Settled:
         return [asking for *_, asking in sorted(self._kept, key=lambda each: -each[0])]
 
 
-class Study:
+class Runs:
+    """The runs of a study; each is opened when it is first asked for.
+
+    Args:
+        words: those of what is seen that make a difference, as in an `Asking`.
+    """
+
+    def __init__(self, cells: Sequence[Cell], words: Sequence[str] = ()) -> None:
+        self.cells, self.words = list(cells), list(words)
+        self.conditions = [*dict.fromkeys(each.condition for each in self.cells)]
+        self._opened: dict[int, OpenRun] = {}
+
+    def run(self, cell: int) -> OpenRun:
+        if cell not in self._opened:
+            self._opened[cell] = run = OpenRun(self.cells[cell].path)
+            if run.config.oracle.backend == "choice":
+                problem = "this run asks no model, so there is nothing to audit"
+                raise RunDirectoryError(f"{self.cells[cell].path}: {problem}")
+        return self._opened[cell]
+
+    def features(self, cell: int, domain: Domain) -> Features:
+        return Features(domain, self.cells[cell].condition, self.conditions, self.words)
+
+
+class Study(Runs):
     """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
 
     Args:
@@ -190,11 +214,8 @@ class Study:
     """
 
     def __init__(self, cells: Sequence[Cell], asked: int) -> None:
-        self.cells, self.asked = list(cells), asked
-        self.conditions = [*dict.fromkeys(each.condition for each in self.cells)]
-        self.words: list[str] = []
-        """Those of what is seen that make a difference, as in an `Asking`, once `gather` has been called."""
-        self._opened: dict[int, OpenRun] = {}
+        super().__init__(cells)
+        self.asked = asked
         self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
         took = [[sum(spent.calls for spent in answer.spent) for answer in answers_in(each.path)] for each in self.cells]
         self.calls = sum(map(sum, took))
@@ -213,18 +234,6 @@ class Study:
         """Those that are asked again, by their numbers."""
         self.ruled: dict[int, Asking] = {}
         """A sample of turns that rules settled, as questions whose answer is what the rule did."""
-
-    def run(self, cell: int) -> OpenRun:
-        """Return a run, which is opened when it is first asked for."""
-        if cell not in self._opened:
-            self._opened[cell] = run = OpenRun(self.cells[cell].path)
-            if run.config.oracle.backend == "choice":
-                problem = "this run asks no model, so there is nothing to audit"
-                raise RunDirectoryError(f"{self.cells[cell].path}: {problem}")
-        return self._opened[cell]
-
-    def features(self, cell: int, domain: Domain) -> Features:
-        return Features(domain, self.cells[cell].condition, self.conditions, self.words)
 
     @property
     def recorded(self) -> int:

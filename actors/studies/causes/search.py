@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from actors.studies.causes.candidates import Candidate, Candidates, candidates_o
 from actors.studies.causes.record import KINDS, POSTS, Cause, Causes, Tried
 from actors.studies.causes.sample import sample, shares, total
 from actors.studies.causes.track import MeasureTrack, futures_of
-from actors.studies.causes.undone import Undone, outcomes_of
+from actors.studies.causes.undone import Processes, Undone, outcomes_of
 from prism.experiment.intervals import Interval, described
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
@@ -31,6 +33,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     budget: int = 500,
     top: int = 10,
     draws: int = 10,
+    jobs: int = 1,
     on_progress: OnProgress = lambda *_: None,
 ) -> Causes:
     """Return the things that made an outcome of a run. No file of it changes.
@@ -43,17 +46,28 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
+        jobs: futures at once; the result is the same.
         on_progress: called after each future.
     """
     futures = await to_thread.run_sync(futures_of, path, of)
-    search = _Search(futures, of, since, on_progress)
-    number = None if agent is None else chosen_agent(futures.run, agent)
-    return await search.causes(by or kinds_of(futures.run), number, budget, top, draws)
+    with ExitStack() as stack:
+        opened = partial(futures_of, path, of, futures.run.length)
+        place = stack.enter_context(Processes(jobs, opened)) if jobs > 1 else None
+        search = _Search(futures, of, since, on_progress, place)
+        number = None if agent is None else chosen_agent(futures.run, agent)
+        return await search.causes(by or kinds_of(futures.run), number, budget, top, draws)
 
 
 class _Search:
-    def __init__(self, futures: Futures[MeasureTrack], of: str, since: int | None, on_progress: OnProgress) -> None:
-        self._futures, self._of, self._on_progress = futures, of, on_progress
+    def __init__(
+        self,
+        futures: Futures[MeasureTrack],
+        of: str,
+        since: int | None,
+        on_progress: OnProgress,
+        place: Processes[Futures[MeasureTrack]] | None,
+    ) -> None:
+        self._futures, self._of, self._on_progress, self._place = futures, of, on_progress, place
         self._run, self._root = futures.run, futures.track.root
         self._since = (0 if self._root is None else self._root.tick) if since is None else since
         if not 0 <= self._since < self._run.length:
@@ -168,7 +182,9 @@ class _Search:
 
     async def _outcomes(self, wanted: Sequence[Undone]) -> list[Outcome]:
         self._wanted += len(wanted)
-        return await outcomes_of(self._futures, wanted, self._note)
+        if self._place is None:
+            return await outcomes_of(self._futures, wanted, self._note)
+        return await self._place.done(outcomes_of, wanted, lambda each: each.tick, self._note)
 
     def _note(self, outcome: Outcome) -> None:
         self._seen.append(outcome)

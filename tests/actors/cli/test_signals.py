@@ -18,6 +18,25 @@ from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.patience import HANG_S, wait_until
 
+UNANSWERED = """
+import anyio
+from actors.runs.execute import Host, simulate
+from actors.factory.domains import build_domain
+from actors.runtime.simulation import Simulation
+from prism.config import load_config
+from prism.statechart import Oracle
+
+class Silent(Oracle):
+    async def ask(self, agent, current_state, trigger, options, context=None):
+        print("asked", flush=True)
+        await anyio.sleep_forever()
+
+config = load_config(None, "-", environment={}, overrides=[
+    "population.size=60", "population.activity.mean=1", "population.ambiguity=0.5",
+    "population.deliberation_minutes=0", "oracle.deadline_s=600"])
+anyio.run(simulate, Simulation(config, build_domain(config).domain, Silent()), Host())
+"""
+
 
 def catches_sigterm(process: subprocess.Popen[Any]) -> bool:
     """Return whether the process has its own handler for SIGTERM, which it has once the run is under way."""
@@ -103,6 +122,18 @@ def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int,
         f"prism: {kind.name}: ended within the tick, which would take too long (run.stop_within_s); what was committed "
         "is safe: continue with `prism resume`\n"
     )
+
+
+def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
+    with running(sys.executable, "-c", UNANSWERED, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n", "the tick cannot end: its question is never answered"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("prism: SIGINT: finishing this tick; a second signal exits at once")
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=HANG_S) == 130
 
 
 @catalogue(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -188,6 +188,12 @@ def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(few_run: Path) ->
     assert (first, bool(first.causes), content(few_run)) == (second, True, before)
 
 
+@pytest.mark.slow
+def test_two_processes_give_the_same_answer_as_one(embedded: Path) -> None:
+    one, two = (anyio.run(partial(causes, embedded, "likes", budget=9, draws=2, top=2, jobs=jobs)) for jobs in (1, 2))
+    assert one == two
+
+
 def test_a_run_that_goes_on_counts_up_to_the_tick_at_which_the_search_began(embedded: Path) -> None:
     futures = futures_of(embedded, "transitions", ticks=30)
     assert futures.run.length == 30
