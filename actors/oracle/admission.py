@@ -369,9 +369,11 @@ class Admission:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
         answered, away = self._outage
         attempts = 0 if answered < waiting.failed_at <= away else waiting.attempts  # those of an outage do not count
+        # A lost connection may be the first of an outage: it counts if somebody was answered since the failure before.
+        may_blame = answer.reason != "connection_error" or 0.0 < waiting.failed_at <= self.outages.answered_at
         return waiting._replace(
             tries=waiting.tries + 1,
-            attempts=attempts + (answer.reason in COUNTED and not self._is_held(answer)),
+            attempts=attempts + (answer.reason in COUNTED and may_blame and not self._is_held(answer)),
             # Only what a model has said varies the seed: the answer does not depend on how often its server was away.
             unreadable=waiting.unreadable + answer.is_unreadable,
         )
@@ -389,10 +391,11 @@ class Admission:
         is_connected = answer.reason != "connection_error" or self.holds
         if answer.reason in COUNTED and is_connected:
             may_retry = waiting.attempts < self._attempts or self._is_held(answer)
-            # The test question comes before a fallback, if nobody was answered since the failure before this one: the
-            # server may be away.
+            # If nobody was answered since the failure before this one, the server may be away: the test question comes
+            # before a fallback, and after a second lost connection.
             is_doubtful = self.outages.answered_at < (waiting.failed_at or waiting.arrived)
-            if is_doubtful and not may_retry and self._can_test:
+            is_lost_again = answer.reason == "connection_error" and waiting.failed_at > 0.0
+            if is_doubtful and (is_lost_again or not may_retry) and self._can_test:
                 self.breaker.doubt(now)
                 return 0.0
         else:

@@ -23,12 +23,12 @@ def fallbacks(decisions: list[Decided]) -> list[tuple[int, str]]:
     return [(each.agent, each.reason) for each in decisions if each.reason]
 
 
-@pytest.mark.parametrize("concurrency", [1, 4, 64])
+@pytest.mark.parametrize(("concurrency", "attempts"), [(1, 1), (1, 3), (4, 1), (64, 1), (64, 3)])
 @pytest.mark.parametrize("outage_s", [2.0, 30.0, 120.0])
 @in_schedules(3)
-async def test_no_choice_is_lost_to_a_server_that_is_away(outage_s: float, concurrency: int) -> None:
+async def test_no_choice_is_lost_to_a_server_that_is_away(outage_s: float, concurrency: int, attempts: int) -> None:
     server = FaultyServer(away(0.15, 0.15 + outage_s))
-    bench = Bench(server, OracleConfig(max_concurrency=concurrency))
+    bench = Bench(server, OracleConfig(max_concurrency=concurrency, max_attempts=attempts))
     assert fallbacks(await bench.ask(*map(question, range(100)))) == []
     undisturbed_s = 100 / concurrency * 0.1
     assert anyio.current_time() <= 0.15 + outage_s + LARGEST_PAUSE_S + undisturbed_s + 1.0
