@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
+GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
 INTERVAL_LEAST = 3  # the fewest values with an interval
 
 Array = NDArray[np.float64]
@@ -84,10 +85,11 @@ def t_interval(
     with np.errstate(all="ignore"):  # where the number is at its bound, or nothing varies, there is no interval
         found, variance, weight = scaled(*samples), 0.0, 0.0
         for place, sample in enumerate(samples):
-            lefts = (np.delete(sample, left) for left in range(len(sample)))
-            rest = [(*samples[:place], left, *samples[place + 1 :]) for left in lefts]
-            part = (len(sample) - 1) * np.var([scaled(*each) for each in rest])
-            variance, weight = variance + part, weight + part**2 / (len(sample) - 1)
+            groups = np.array_split(np.arange(len(sample)), min(len(sample), GROUPS_MAX))
+            lefts = (np.delete(sample, group) for group in groups)
+            rest = [scaled(*samples[:place], left, *samples[place + 1 :]) for left in lefts]
+            part = (len(groups) - 1) * np.var(rest)
+            variance, weight = variance + part, weight + part**2 / (len(groups) - 1)
         if not variance > (ROUNDING * found) ** 2:
             return None, None
         reach = np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight)
