@@ -14,6 +14,7 @@ from prism.calibration.calibration_file import SHAPES, SIZE, Target
 from prism.calibration.posterior import Datum
 from prism.columns import Floats
 from prism.scorecard import Matching, Shapes, Tree, shapes_of
+from prism.scorecard.matched import distance
 
 CASCADES_LEAST = 5  # the fewest cascades of comparable sizes from which a run has a shape
 WORST = 1.0  # the distance of a shape that a run does not have
@@ -75,6 +76,25 @@ class Comparer:
             for name, target in self.targets.items()
         }
 
+    def between(self, one: Observed, other: Observed) -> float:
+        """Return the distance of two runs, as if the second one were the data.
+
+        Shapes are compared by their ranks among the real ones of equal sizes: two runs have too few of equal sizes. The
+        difference of two distances from the data would be too small: runs can be as far from it on different sides.
+        """
+        ours, theirs = (_Beside(each, self._real) for each in (one, other))
+        parts = []
+        for target in self.targets.values():
+            if target.shape is None:
+                first, second = (each.numbers[str(target.measure)] for each in (one, other))
+                parts.append((first - second) / target.unit)
+            else:
+                ranks = [each.ranks(target.shape) for each in (ours, theirs)]
+                whole = [np.ones(len(each)) for each in ranks]
+                apart = distance(ranks[0], whole[0], ranks[1], whole[1]) if all(map(len, ranks)) else WORST
+                parts.append(apart / target.unit)
+        return root_mean_square(parts)
+
     def statistics(self, observed: Observed) -> list[float]:
         """Return the statistics that tell parameters apart; NaN for a shape that the run does not have.
 
@@ -131,9 +151,8 @@ def root_mean_square(parts: Iterable[float]) -> float:
 
 
 def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
-    """Return the distance of each two runs: how far their deviations from the data differ."""
-    found = [comparer.deviations(each) for each in runs]
-    return [root_mean_square(one[name] - other[name] for name in one) for one, other in combinations(found, 2)]
+    """Return the distance of each two runs."""
+    return [comparer.between(one, other) for one, other in combinations(runs, 2)]
 
 
 def _table(rows: Sequence[Sequence[float]]) -> Floats:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from prism.calibration import Observed, Target, parted
-from prism.calibration.comparison import Comparer, holdout_targets
+from prism.calibration.comparison import Comparer, holdout_targets, pairs_apart
 from prism.experiment import Range
 from prism.scorecard import Tree
 
@@ -48,6 +48,13 @@ def test_sizes_are_compared_from_the_smallest_real_one_on() -> None:
     assert comparer.deviations(ours) == {"size": pytest.approx(0.5 / 0.25)}
     # Ranks: five of 1/4, in the middle of the real ones of 100 posts, and five above all.
     assert comparer.statistics(ours) == pytest.approx([0.625, 0.375])
+
+
+def test_runs_on_two_sides_of_the_data_are_apart_although_both_are_as_far_from_it() -> None:
+    comparer = Comparer(DEPTH, rows(*[4.0] * 10))
+    flat, deep = (Observed(numbers={}, cascades=rows(*[depth] * 5)) for depth in (2.0, 9.0))
+    assert comparer.deviations(flat) == comparer.deviations(deep) == {"depth": 4.0}
+    assert pairs_apart(comparer, [flat, deep, deep]) == [4.0, 4.0, 0.0]
 
 
 def test_the_holdout_is_chosen_by_the_content_of_each_cascade() -> None:
