@@ -119,6 +119,9 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
     was, now = [value(before[each]) for each in people], [value(after[each]) for each in people]
     up, down = (sum(low < high for low, high in zip(*pair, strict=True)) for pair in ((was, now), (now, was)))
     found = compared(Hypothesis(measure="answer", contrast=("now", "was")), now, was)
+    low, high = found.difference.low, found.difference.high
+    if item.scale is None and low is not None and high is not None:  # the difference of two shares
+        low, high = max(-1.0, low), min(1.0, high)
     change = Change(
         first=moments[0],
         second=moments[1],
@@ -126,8 +129,8 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
         up=up,
         down=down,
         difference=found.difference.mean,
-        low=found.difference.low,
-        high=found.difference.high,
+        low=low,
+        high=high,
         effect=found.effect_value,
         p=found.p,
         sentence="",

@@ -199,6 +199,8 @@ def test_two_options_are_tested_by_mcnemar() -> None:
         change.sentence
     )
     assert found.counts["after"] == {"yes": 17, "no": 3}
+    ((change,),) = (each.changes for each in outcomes_of([TWO], MOMENTS, answers(TWO, ["no"] * 3, ["yes", "no", "no"])))
+    assert (change.low, change.high) == (-1.0, 1.0), "a share cannot change by more"
 
 
 def test_the_share_of_repeated_answers_is_of_each_later_asking_with_the_first() -> None:
