@@ -241,6 +241,9 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
     if lacking := [name for name in COLUMNS if name not in table.header]:
         problem = f"expected the columns {', '.join(COLUMNS)}; there is no {lacking[0]}"
         raise InputError(source, problem, line=table.line)
+    if "minus" in table.header:  # of files for earlier versions: the row of a difference is none of its condition
+        problem = "is no column any more: give each condition a row, and the difference is worked out"
+        raise InputError(source, problem, key="minus", line=table.line)
     found: Figures = {}
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))

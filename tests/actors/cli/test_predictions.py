@@ -106,6 +106,9 @@ def test_measured_figures_are_scored(prism: Prism) -> None:
     Path("second.csv").write_text("measure,condition,value,source\nlikes,random,35,survey\n")
     second = prism(*SCORE, "--data", "second.csv")
     assert (second.code, "has none of the predicted outcomes, such as likes: chronological" in second.err) == (3, True)
+    Path("third.csv").write_text("condition,minus,measure,value\nrandom,chronological,likes,6\n")
+    third = prism(*SCORE, "--data", "third.csv")
+    assert (third.code, "third.csv:1: minus: is no column any more: give each " in third.err) == (3, True)
 
 
 @pytest.mark.slow
