@@ -242,10 +242,11 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     """
     table = read_table(text.removeprefix("\ufeff"), source, {NAME, *(each.path for each in settings())})
     top, header, rows = table.line, table.header, [*table.rows]
-    if not rows:
-        raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
+    if not 0 < len(rows) <= CONDITIONS_MAX:
+        expected = f"expected a line with the names of settings, and 1 to {CONDITIONS_MAX:,} lines below it"
+        raise ConfigError(source, f"{expected}; got {len(rows):,}")
     if "" in header or len({*header}) < len(header) or {*header} == {NAME}:
-        raise ConfigError(source, "expected a column for each setting, such as feed.size, each another one", line=top)
+        raise ConfigError(source, "expected columns with the names of different settings, such as feed.size", line=top)
     width, found = len(str(len(rows))), list[Condition]()
     lines: dict[str, int] = {}
     for number, (line, row) in enumerate(rows, start=1):

@@ -63,18 +63,17 @@ def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() 
         ("c", {"feed.size": 0.5, "feed.algorithm": None}, 4),
     ]
     assert [each.name for each in table("feed.size\n3\n4\n")] == ["c1", "c2"]
+    with pytest.raises(ConfigError, match="1 to 10,000 lines below it; got 10,001"):
+        table("feed.size\n" + "3\n" * 10_001)
 
 
 @catalogue(
     ("text", "problem"),
     [
-        ("", "there/design.csv: expected a line with the names of settings, and a line for each condition"),
-        (
-            "feed.size,\n3,4\n",
-            "there/design.csv:1: expected a column for each setting, such as feed.size, each another one",
-        ),
-        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: expected a column for each setting, "),
-        ("name\na\n", "there/design.csv:1: expected a column for each setting, "),
+        ("", "there/design.csv: expected a line with the names of settings, and 1 to 10,000 lines below it; got 0"),
+        ("feed.size,\n3,4\n", "there/design.csv:1: expected columns with the names of different settings, such as "),
+        ("feed.size,feed.size\n3,4\n", "there/design.csv:1: expected columns with the names of different settings"),
+        ("name\na\n", "there/design.csv:1: expected columns with the names of different settings"),
         ("feed.size,name\n3,a\n4\n", "there/design.csv:3: expected 2 columns, got 1"),
         ("feed.size,name\n3,a\n ,b\n", "there/design.csv:3: feed.size: is empty: expected a value in every row"),
         ("feed.size,name\n3,a\n5,a\n", "there/design.csv:3: name: the name a stands in line 2, too"),
