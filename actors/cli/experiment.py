@@ -168,7 +168,7 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
                 now = executor.standing
                 ended, total, since_s = now.done + now.failed, now.total + known, time.monotonic() - begun
                 parts = [f"{ended + known:,} of {total:,} cells", f"{now.running:,} running", f"{now.failed:,} failed"]
-                parts += [duration(since_s)]
+                parts += [*(f"{reason} {times:,} times" for reason, times in now.losses.items()), duration(since_s)]
                 if 0 < ended < now.total:
                     parts.append(f"{duration(since_s / ended * (now.total - ended))} left")
                 return Standing(", ".join([*parts, *([now.note] if now.note else [])]), ended + known, total)
