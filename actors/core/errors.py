@@ -220,5 +220,13 @@ def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | Dis
     Args:
         problem: the file or directory, and what cannot be done to it.
     """
-    kind = DiskFailedError if error.errno in DISK_ERRNOS else RunDirectoryError
-    return kind(f"{problem}: {error.strerror or error}")
+    problem = f"{problem}: {error.strerror or error}"
+    if error.errno in DISK_ERRNOS:
+        return DiskFailedError(f"{problem}; {disk_remedy(error, REPEAT)}")
+    return RunDirectoryError(problem)
+
+
+def disk_remedy(error: OSError, then: str) -> str:
+    """Return what to do about a disk that failed. `then`: `RESUME` or `REPEAT`."""
+    mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
+    return f"{mended}, then {then}"

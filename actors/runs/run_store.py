@@ -11,7 +11,6 @@ at most `PENDING_MAX` frames and `PENDING_BYTES` ahead of its disk.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter
@@ -21,7 +20,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import RESUME, JournalError
+from actors.core.errors import RESUME, JournalError, disk_remedy
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.runtime.gc_pause import return_free_memory
@@ -319,5 +318,4 @@ class RunStore(RecordedBefore):
     def _check(self) -> None:
         if (error := self._error) is not None:
             problem = f"{error.filename or 'the run directory'}: cannot be written: {error.strerror}"
-            mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
-            raise JournalError(f"{problem}; what was committed is safe: {mended}, then {RESUME}") from error
+            raise JournalError(f"{problem}; what was committed is safe: {disk_remedy(error, RESUME)}") from error

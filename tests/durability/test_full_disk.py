@@ -15,6 +15,8 @@ from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
 
+FREE = "free some space, then run the same command again"
+
 
 @pytest.fixture
 def whole(prism: Prism, tmp_path: Path) -> Path:
@@ -91,7 +93,7 @@ def test_on_a_disk_without_any_room_nothing_is_begun(small_disk: SmallDisk, whol
     small_disk.fill()
     ended = prism("run", "tiny.yaml", "--quiet", "--out", "disk/run")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "prism: disk/run/run.lock: cannot be written: No space left on device\n"
+    assert ended.err == f"prism: disk/run/run.lock: cannot be written: No space left on device; {FREE}\n"
     (small_disk.path / "filler").unlink()
     begin_or_go_on(prism, small_disk.path / "run")
     assert differences(small_disk.path / "run", whole) == []
@@ -109,7 +111,7 @@ def test_a_run_whose_disk_is_full_when_it_is_resumed_says_so_and_stays_as_it_is(
     ended = prism("resume", "disk/run", "--quiet")
     assert (ended.code, ended.out) == (1, "")
     file = CONFIG if has_lock else LOCK
-    assert ended.err == f"prism: disk/run/{file}: cannot be written: No space left on device\n"
+    assert ended.err == f"prism: disk/run/{file}: cannot be written: No space left on device; {FREE}\n"
     after = {path.name: path.read_bytes() for path in run.iterdir()}
     assert {**after, LOCK: before[LOCK]} == before, "all but who holds it"
     (small_disk.path / "filler").unlink()

@@ -103,7 +103,7 @@ def test_a_write_that_fails_or_is_interrupted_leaves_the_old_file(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DiskFailedError, match="f: cannot be written: No space left on device"):
+    with pytest.raises(DiskFailedError, match="f: cannot be written: No space left on device; free some space, then"):
         write_file(path, b"new")
     monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
