@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -37,8 +37,10 @@ from prism.experiment.intervals import (
 )
 from prism.wording import counted
 
-ARRANGEMENTS_MAX = 20_000
-"""The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
+EXACT_RANKS_MAX, EXACT_U_MAX = 50, 8
+"""The most differences, and the most seeds of the smaller condition, without ties whose arrangements are counted."""
+ARRANGEMENTS_MAX = 1 << 15
+"""The most arrangements with ties that are tried: the signs of 15 differences. Those of 8 and 8 seeds are 12,870."""
 NO_DIFFERENCE = "no pair differs"
 NO_VARIATION = "the differences of all pairs are the same, so nothing tells how far chance alone moves them"
 ALL_EQUAL = "all values are equal"
@@ -251,19 +253,27 @@ def _test(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> Any:
     from scipy import stats  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     if hypothesis.test in UNPAIRED:
-        # With ties scipy takes the normal curve even for few values, which gives p half of the smallest exact one.
-        both, method = np.concatenate(samples), cast(Any, "auto")
-        if len(np.unique(both)) < len(both):
-            arrangements = math.comb(len(both), len(samples[0]))
-            if arrangements <= ARRANGEMENTS_MAX:
-                method = stats.PermutationMethod(n_resamples=arrangements)
+        both, few = np.concatenate(samples), min(map(len, samples)) <= EXACT_U_MAX
+        method = _method(both, lambda: math.comb(len(both), len(samples[0])), few)
         return stats.mannwhitneyu(*samples, alternative=hypothesis.alternative, method=method)
     if hypothesis.test == "wilcoxon":  # differences of 0 have no rank, as Wilcoxon has it
-        return stats.wilcoxon(samples[0][samples[0] != 0.0], alternative=hypothesis.alternative)
+        kept = samples[0][samples[0] != 0.0]
+        method = _method(np.abs(kept), lambda: 2 ** len(kept), len(kept) <= EXACT_RANKS_MAX)
+        return stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
     if (margin := hypothesis.margin) is not None:
         sides = _t(samples[0], -margin, "greater"), _t(samples[0], margin, "less")
         return max(sides, key=lambda each: float(each.pvalue))
     return _t(samples[0], 0.0, hypothesis.alternative)
+
+
+def _method(ranked: Array, arrangements: Callable[[], int], is_few: bool) -> Any:
+    """Return how scipy finds p. Its own choice takes the normal curve for few values with ties: p is then too small."""
+    from scipy.stats import PermutationMethod  # noqa: PLC0415
+
+    if len(np.unique(ranked)) == len(ranked):
+        return "exact" if is_few else "asymptotic"
+    count = arrangements()
+    return PermutationMethod(n_resamples=count) if count <= ARRANGEMENTS_MAX else "asymptotic"
 
 
 def _t(differences: Array, limit: float, alternative: Alternative) -> Any:
