@@ -122,8 +122,7 @@ class KnownMeasures:
         self._columns = (*round_of(Counters(domain.chart, domain.size), domain, 0, 1), *measures)
         self._attributes = config.population.attributes
         self._is_social = "cascade_sizes" in totals
-        self._numbers = {*measures, *SHORT}
-        self._open = {*NAMED_BY_RUNS}
+        self._numbers, self._open = {*measures}, set[str]()
         """The entries below which there may be numbers that only a run can tell."""
         self._note_fields(inspect.type_info(Summary), "")
         if is_own(config):  # an entry that is no number now may change by the end of a run
@@ -131,6 +130,7 @@ class KnownMeasures:
             self._open |= {*totals}
         else:
             self._note_totals(totals, "")
+        self._numbers |= {short for short, place in SHORT.items() if self._has(place)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
         """Return the problem of a measure; empty if runs have it, or if only a run can tell."""
@@ -145,7 +145,7 @@ class KnownMeasures:
             return cascades_problem(place)
         if self._is_social and place.startswith(BY):
             return by_problem(place, self._attributes)
-        if place in self._numbers or any(place.startswith(f"{each}.") for each in self._open):
+        if self._has(place):
             return ""
         if self._is_social and measure_name(place) is not None:
             return unknown_measure(place, (), self._attributes)
@@ -153,6 +153,9 @@ class KnownMeasures:
         known, top = [*sorted(self._numbers), *others, *cascades], place.partition(".")[0]
         near = [each for each in known if each.partition(".")[0] == top]
         return f"no measure {place!r}: {guess(place, near or known)}"
+
+    def _has(self, place: str) -> bool:
+        return place in self._numbers or any(place.startswith(f"{each}.") for each in self._open)
 
     def _note_fields(self, kind: inspect.Type, place: str) -> None:
         """Note the numbers of a record, with their places in it."""
@@ -167,7 +170,9 @@ class KnownMeasures:
             self._open.add(place)
 
     def _note_totals(self, value: Any, place: str) -> None:
-        if isinstance(value, Mapping) and place not in NAMED_BY_RUNS:
+        if place in NAMED_BY_RUNS:
+            self._open.add(place)
+        elif isinstance(value, Mapping):
             for name, each in value.items():
                 self._note_totals(each, f"{place}.{name}".lstrip("."))
         elif isinstance(value, int | float) and not isinstance(value, bool):

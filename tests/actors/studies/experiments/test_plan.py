@@ -78,18 +78,23 @@ def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, n
 @catalogue(
     ("base", "known", "unknown"),
     [
-        ("{}", ["cascade_sizes.7", "behaviour.time_by_state.idle", "rounds.growth.likes"], "inflation"),
-        ("simulation: {domain: economy}", ["inflation", "rounds.mean.inflation", "interest_rate_path.mean"], "likes"),
+        ("{}", ["cascade_sizes.7", "behaviour.time_by_state.idle", "rounds.growth.likes"], ["inflation"]),
+        (
+            "simulation: {domain: economy}",
+            ["inflation", "rounds.mean.inflation", "interest_rate_path.mean"],
+            ["likes", "engagement", "cascade_sizes.7"],
+        ),
     ],
 )
 def test_measures_are_those_of_the_domain_and_what_a_run_itself_names_is_left_to_it(
-    tmp_path: Path, base: str, known: list[str], unknown: str
+    tmp_path: Path, base: str, known: list[str], unknown: list[str]
 ) -> None:
     text = EXPERIMENT[: EXPERIMENT.index("design:")] + "design: {conditions: {a: {}, b: {feed.size: 3}}}\nseeds: 2\n"
     for place in (*known, "decisions_by_source.llm", "llm.cost_usd", "wall_s"):
         make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
-    with pytest.raises(ConfigError, match=f"e.yaml:5: measures.m: no measure '{unknown}'"):
-        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {unknown}}}\n", base))
+    for place in unknown:
+        with pytest.raises(ConfigError, match=f"e.yaml:5: measures.m: no measure '{place}'"):
+            make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
 
 
 def test_a_level_or_a_sampled_value_that_cannot_be_names_its_factor_and_its_condition(tmp_path: Path) -> None:
