@@ -358,10 +358,17 @@ async def run_recorded(  # each thing that a run needs once
     await scatter(simulation, run.checkpoint)
     with run.directory.writing():
         await execute(partial(write_whole, disk, ROUNDS, [content_of(simulation.rounds)]))
+    columns = len(simulation.rounds)
 
     def append_row(tick: int) -> None:
-        if tick % settings.simulation.ticks_per_round == 0:
-            store.append_row(",".join(str(column[-1]) for column in simulation.rounds.values()))
+        nonlocal columns
+        if tick % settings.simulation.ticks_per_round:
+            return
+        if len(rounds := simulation.rounds) == columns:
+            store.append_row(",".join(str(column[-1]) for column in rounds.values()))
+        else:  # a world of one's own may count more than before
+            columns = len(rounds)
+            store.write_rows(content_of(rounds))
 
     async with anyio.create_task_group() as files:
         checkpointer = Checkpointer(simulation, store, every, files, fork_directory(disk))

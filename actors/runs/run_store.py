@@ -25,7 +25,7 @@ from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.runtime.gc_pause import return_free_memory
 from actors.store.checkpoint import Position
-from actors.store.disk import Disk
+from actors.store.disk import Disk, write_whole
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
 from actors.store.recovery import RecordedTicks
@@ -72,15 +72,17 @@ class Batch(msgspec.Struct):
 
     Args:
         answers: frames for the oracle's log; `frames`: frames for the journal.
+        table: the whole file of rounds, written anew; empty if only lines are added.
         rows: lines for the file of rounds, which a resume repairs.
     """
 
     answers: list[bytes] = []
     frames: list[bytes] = []
+    table: bytes = b""
     rows: list[bytes] = []
 
     def __bool__(self) -> bool:
-        return bool(self.answers or self.frames or self.rows)
+        return bool(self.answers or self.frames or self.table or self.rows)
 
 
 Execute = Callable[[Callable[[], None]], Awaitable[None]]
@@ -178,6 +180,8 @@ class RunStore(RecordedBefore):
             self._commit_s = perf_counter() - begun
             if self._journal.seal():
                 return_free_memory()
+        if batch.table:
+            write_whole(self.disk, ROUNDS, [batch.table])
         if batch.rows:
             self._rows_unsynced = True
             self.disk.append(ROUNDS, b"".join(batch.rows))
@@ -257,6 +261,11 @@ class RunStore(RecordedBefore):
     def _is_near(self) -> bool:
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
+
+    def write_rows(self, content: bytes) -> None:
+        """Write the file of rounds anew, with a new column."""
+        self._batch.table, self._batch.rows = content, []
+        self._changed.set()
 
     def append_row(self, text: str) -> None:
         self._batch.rows.append(text.encode() + b"\n")

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from actors import build_domain, read_config
+from actors import build_domain, read_config, resume, run
 from actors.factory.domains import settled
+from actors.runs.directory import RunDirectory
+from actors.runs.verify import verify_run
 from actors.runtime.simulation import Simulation
+from actors.store.rounds import ROUNDS, read_rounds
 from prism.config import Config
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
@@ -269,3 +272,31 @@ def test_an_installed_domain_is_found_by_its_name(
     offer(other.path, "lights", other, "another")
     monkeypatch.syspath_prepend(other.path)
     assert "another and crossing both install a domain called lights; name one as module:function" in refusal(study)
+
+
+COUNTS_LATER = f"""{HEAD}
+class Later(Crossing):
+    def totals(self):
+        latest = max(self.since)
+        return super().totals() | ({{"latest": latest}} if latest > 12 else {{}})
+
+
+def build(config):
+    domain = TrafficDomain(3)
+    domain.world = Later(3)
+    return domain
+"""
+
+
+def test_what_a_world_counts_only_later_is_a_column_of_every_round(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study", COUNTS_LATER)
+    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
+    run(study.config, out=whole)
+    run(study.config, ticks=10, out=resumed)
+    assert "latest" not in read_rounds(resumed)
+    resume(resumed, ticks=30, trust=True)
+    rounds = read_rounds(whole)
+    assert rounds["round"] == [1, 2, 3]
+    assert [latest > 12 for latest in rounds["latest"]] == [False, True, True]
+    assert (resumed / ROUNDS).read_bytes() == (whole / ROUNDS).read_bytes()
+    assert verify_run(RunDirectory(whole)).is_good
