@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import JournalError
+from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.files import sha256_of
 from actors.core.frames import ORIGIN, digest_of
 from actors.core.state import RoundsTable
@@ -228,11 +228,20 @@ def verify_run(directory: RunDirectory) -> Verification:
     """Check every file of a run, and its input files, and change none.
 
     Raises:
-        RunDirectoryError: it is no run's directory, or its manifest cannot be read.
+        RunDirectoryError: it is no run's directory.
     """
-    path, manifest, summary = directory.path, read_manifest(directory.path), read_summary(directory.path)
+    path, summary = directory.path, read_summary(directory.path)
     expected, ticks = str(summary.get("digest")) if summary else None, summary.get("ticks")
+    problem = ""
+    try:
+        manifest = read_manifest(path)
+    except RunDirectoryError as error:
+        if not (path / JOURNAL).is_file() or not (path / MANIFEST).exists():
+            raise
+        problem = str(error).removeprefix(f"{path / MANIFEST}: ")
     checked = verify_files(RealDisk(path), expected, ticks if isinstance(ticks, int) else None)
+    if problem:
+        return checked._replace(findings=[*checked.findings, Finding(MANIFEST, False, problem)])
     findings = [*checked.findings, *_settings(path, manifest, checked)]
     header = checked.header
     if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):

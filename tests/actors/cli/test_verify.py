@@ -219,6 +219,15 @@ def test_a_manifest_that_says_something_else_is_told_and_mended(run: Path, prism
     assert prism("verify", "run", "--quick").code == 0
 
 
+def test_a_manifest_that_cannot_be_read_is_damage_beside_the_other_files(run: Path, prism: Prism) -> None:
+    (run / MANIFEST).write_bytes(b"{")
+    ended = prism("verify", "run")
+    told = lines(ended)
+    assert (ended.code, ended.out.count("BAD")) == (1, 1)
+    assert told[MANIFEST].startswith("BAD: is not what PRISM writes: ")
+    assert told[JOURNAL].startswith("ok: 36 ticks")
+
+
 def test_an_input_file_that_is_another_is_named(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n3 1\n")
     graph = ("--set", "population.graph.path=ties.txt")
