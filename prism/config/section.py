@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, NamedTuple, TypeGuard, TypeVar, cast, dataclass_transform, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeGuard, TypeVar, cast, dataclass_transform, get_args
 
 import msgspec
 from msgspec import Meta
@@ -59,6 +59,18 @@ class SectionType(msgspec.StructMeta):
                 namespace[key] = msgspec.field(default_factory=value.default.copy) if is_mapping else value.default
         return super().__new__(cls, name, bases, namespace, **{"frozen": True, "kw_only": True, **options})
 
+    if not TYPE_CHECKING:  # for a type checker a section has the settings that it declares, and takes no others
+
+        def __call__(cls, *arguments: object, **settings: object) -> object:
+            """Construct a section."""
+            if arguments:
+                raise TypeError(f"{cls.__name__}: takes each setting by its name: {', '.join(field_types(cls))}")
+            for name in settings:
+                if name not in field_types(cls):
+                    root, path = placed(cls)
+                    raise cls.refused(join(path, name), unknown_key(sections_of(root), path, name))
+            return super().__call__(**settings)
+
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=SectionType):
@@ -70,6 +82,13 @@ class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, me
         SettingError: the first thing that is wrong, with its dotted path; a ConfigError and a ValueError.
     """
 
+    def __post_init__(self) -> None:
+        try:
+            super().__post_init__()
+        except SettingError as error:  # of a value that is given in code: a file's were converted before
+            key = join(placed(type(self))[1], error.keys[0])
+            raise SettingError(error.source, error.problem, keys=(key,)) from None
+
     @classmethod
     def refused(cls, place: str, problem: str, *others: str) -> SettingError:
         """Return the error for a setting, or a part of its value; `others` contradict it, and it is to blame."""
@@ -78,6 +97,16 @@ class Section(Checked, frozen=True, kw_only=True, forbid_unknown_fields=True, me
 
 def is_section(kind: object) -> TypeGuard[type[Section]]:
     return isinstance(kind, SectionType)
+
+
+def placed(section: type[Section]) -> tuple[type[Section], str]:
+    """Return the outermost section around a section, and the dotted path of the section in it."""
+    for outer in Section.__subclasses__():
+        for name, kind in field_types(outer).items():
+            if kind is section:
+                root, path = placed(outer)
+                return root, join(path, name)
+    return section, ""
 
 
 def meaning_of(kind: Any) -> str:

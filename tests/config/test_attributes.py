@@ -95,7 +95,7 @@ HOSTILE: list[tuple[Any, str]] = [
 def test_a_declaration_that_cannot_be_is_refused_by_its_key(given_value: Any, message: str) -> None:
     with pytest.raises(SettingError) as caught:
         PopulationConfig(attributes=given_value)
-    assert str(caught.value) == f"PopulationConfig: {message}"
+    assert str(caught.value) == f"PopulationConfig: population.{message}"
 
 
 @catalogue(

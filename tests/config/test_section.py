@@ -27,11 +27,13 @@ from tests.config.refusals import GRAPH
 SIZE = "expected int 1 to 10000000"
 
 REFUSED: list[tuple[type[Section], dict[str, Any], str]] = [
-    (PopulationConfig, {"size": True}, f"size: {SIZE}, got true"),
-    (ChoiceConfig, {"like": math.nan}, "like: expected float -100 to 100, got .nan"),
-    (EconomyConfig, {"strengths": (1, "a")}, "strengths[1]: expected float 0.001 to 1e+12, got 'a'"),
-    (BacktestConfig, {"periods": {"a"}}, "periods: expected list of non-empty text, got {'a'}"),
-    (PopulationConfig, {"graph": 3}, "graph: expected {kind, path, directed, columns, ...}, got 3"),
+    (PopulationConfig, {"size": True}, f"population.size: {SIZE}, got true"),
+    (ChoiceConfig, {"like": math.nan}, "oracle.choice.like: expected float -100 to 100, got .nan"),
+    (EconomyConfig, {"strengths": (1, "a")}, "economy.strengths[1]: expected float 0.001 to 1e+12, got 'a'"),
+    (BacktestConfig, {"periods": {"a"}}, "economy.backtest.periods: expected list of non-empty text, got {'a'}"),
+    (PopulationConfig, {"graph": 3}, "population.graph: expected {kind, path, directed, columns, ...}, got 3"),
+    (SimulationConfig, {"tics": 3}, "simulation.tics: unknown key; did you mean simulation.ticks?"),
+    (Config, {"populaton": {}}, "populaton: unknown key; did you mean population?"),
     (Config, {"population": {"sizes": 3}}, "population.sizes: unknown key; did you mean size?"),
     (Config, {"population": {"graph": {"degree": 0}}}, "population.graph.degree: expected int >= 1 or none, got 0"),
     (

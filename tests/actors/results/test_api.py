@@ -102,7 +102,7 @@ def test_a_file_is_read_as_the_command_line_reads_it(tmp_path: Path, monkeypatch
     [
         ({"config": "missing.yaml"}, ConfigError, r"^missing\.yaml: no such file"),
         ({"config": 3}, TypeError, r"^config: expected a Config, the path of a YAML file or None, got int$"),
-        ({"ticks": 0}, SettingError, r"^SimulationConfig: ticks: expected int 1 to "),
+        ({"ticks": 0}, SettingError, r"^SimulationConfig: simulation\.ticks: expected int 1 to "),
         ({"progress": "yes"}, TypeError, r"^progress: expected True, False or a function, got str$"),
         ({"oracle": ScriptedOracle}, TypeError, r"^oracle: expected an Oracle, got the class ScriptedOracle$"),
         ({"observer": Observer}, TypeError, r"^observer: expected an Observer, got the class Observer$"),
