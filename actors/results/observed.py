@@ -160,7 +160,7 @@ def read_real(files: Sequence[str], config: Config) -> Real:
             if set(CASCADE_COLUMNS) <= {*columns}:
                 kind, real = "cascades", real._replace(cascades=shapes_of(parse_cascades(source.data, source.name)))
             elif set(HOUR_COLUMNS) <= {*columns}:
-                kind, real = "cascades", real._replace(hours=parse_hours(source.data, source.name).tolist())
+                kind, real = "cascades", real._replace(hours=parse_hours(source.data, source.name).counts.tolist())
             elif is_series(columns):
                 quarters = parse_series(source.data, source.name).quarters
                 least = YEAR_QUARTERS + QUARTERS_MIN  # moments begin after the first year

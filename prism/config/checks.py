@@ -183,9 +183,9 @@ def _people(config: Config) -> Iterator[Clash]:
         problem = f"expected interests_per_person <= the number of topics, got {got}"
         yield problem, "population.interests_per_person", "population.topics"
     has_ids = people.join == "id" and profiles is not None and ties is not None
-    if people.unmatched is not None and not (has_ids or people.posts.file or isinstance(people.activity.hours, str)):
+    if people.unmatched is not None and not (has_ids or people.posts.file):
         problem = f"{people.unmatched} is about people in one of two files: expected {_PROFILES} and {_TIES}, joined"
-        yield f"{problem} by id, or posts or hours of people", "population.unmatched", _PROFILES, _TIES
+        yield f"{problem} by id, or posts of people", "population.unmatched", _PROFILES, _TIES
     # Columns and attributes that no file gives. The files themselves are read later, and so are margins.
     for name, declared in people.attributes.items():
         if declared.column is not None and profiles is None:

@@ -248,7 +248,9 @@ def test_every_table_takes_every_separator() -> None:
             "c1": {"population.graph.path": "my edges #1.csv", "feed.size": 3}
         }
         assert conditions_in(data("domain.a~domain.b\n3~0.5\n"), "t") == {"c1": {"domain.a": 3, "domain.b": 0.5}}
-        assert sum(parse_hours(data("id~" + "~".join(COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv").ravel()) == 24
+        assert (
+            sum(parse_hours(data("id~" + "~".join(COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv").counts.ravel()) == 24
+        )
         rows = "cascade~node~parent~delay_minutes\na~0~-1~0\na~1~0~2.5\n"
         assert parse_cascades(data(rows), "t.csv")[0].parents == (-1, 0)
 

@@ -13,7 +13,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
-from prism.social.people.hours import COLUMNS, factors, hour_at, parse_hours
+from prism.social.people.hours import COLUMNS, Hours, factors, hour_at, parse_hours
 from prism.social.people.population import build_population
 from prism.social.tables import NEVER
 from tests.catalogue import catalogue
@@ -29,9 +29,12 @@ def row(*counts: str) -> bytes:
 
 def test_a_table_is_added_up_by_columns() -> None:
     table = HEADER + "0," + ",".join(map(str, range(24))) + "\n\n1," + ",".join(["2"] * 24) + "\n"
-    counts = parse_hours(table.encode(), "a.csv")
-    assert counts.sum(axis=0).tolist() == [hour + 2.0 for hour in range(24)]
-    assert factors(counts).tolist() == factors(tuple(hour + 2.0 for hour in range(24))).tolist()
+    hours = parse_hours(table.encode(), "a.csv")
+    assert hours.counts.sum(axis=0).tolist() == [hour + 2.0 for hour in range(24)]
+    config = PopulationConfig(size=10, activity={"hours": "a.csv"})  # type: ignore[arg-type]
+    said = build_population(config, 1, hours=hours).joins
+    assert said == ("a.csv: the sums of 2 rows are everybody's hours; not used: `agent`",)
+    assert factors(hours).tolist() == factors(tuple(hour + 2.0 for hour in range(24))).tolist()
 
 
 @catalogue(
@@ -97,4 +100,11 @@ def test_a_file_is_not_read_where_only_a_run_may() -> None:
     config = PopulationConfig(size=30, activity={"hours": "a.csv"})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"population\.activity\.hours: needs the figures of a\.csv"):
         build_population(config, 1)
-    assert build_population(config, 1, hours=np.ones((1, 24))).hours.tolist() == [1.0] * 24
+    assert build_population(config, 1, hours=Hours(np.ones((1, 24)))).hours.tolist() == [1.0] * 24
+
+
+def test_people_without_a_row_of_their_own_cannot_be_left_out() -> None:
+    text = "population: {unmatched: drop, activity: {hours: a.csv}}"
+    assert refusal(text).startswith(
+        "c.yaml:1: population.unmatched: drop is about people in one of two files: expected"
+    )

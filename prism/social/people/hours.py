@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,30 @@ from prism.config.model import DAY_HOURS, hours_problem
 from prism.errors import InputError
 from prism.expectations import found
 from prism.text_files import TABLES, check_format, decode_text, plain_number, read_table
+from prism.wording import counted
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 """The columns of a table of counts. Others may be there, too."""
 
 
-Counts = NDArray[np.float64]
-"""A row for each account, a column for each hour."""
+class Hours(NamedTuple):
+    """A table of counts.
+
+    Args:
+        counts: a row for each account, a column for each hour.
+        others: the names of its other columns.
+    """
+
+    counts: NDArray[np.float64]
+    others: tuple[str, ...] = ()
+
+    def understood(self, path: str) -> str:
+        """Return the line that says how the table was read."""
+        unused = f"; not used: {', '.join(f'`{name}`' for name in self.others)}" if self.others else ""
+        return f"{path}: the sums of {counted(len(self.counts), 'row')} are everybody's hours{unused}"
 
 
-def factors(hours: Counts | tuple[float, ...] | None) -> Counts:
+def factors(hours: Hours | tuple[float, ...] | None) -> NDArray[np.float64]:
     """Return the factors of activity of the hours of a day, whose mean is 1; none if all hours are alike.
 
     Args:
@@ -34,7 +48,8 @@ def factors(hours: Counts | tuple[float, ...] | None) -> Counts:
     """
     if hours is None:
         return np.zeros(0)
-    figures = np.array(hours) if isinstance(hours, tuple) else np.array([math.fsum(column) for column in hours.T])
+    columns = np.array([hours]) if not isinstance(hours, Hours) else hours.counts
+    figures = np.array([math.fsum(column) for column in columns.T])
     return np.asarray(DAY_HOURS * figures / math.fsum(figures))
 
 
@@ -43,7 +58,7 @@ def hour_at(epoch: datetime, seconds: float) -> int:
     return (epoch + timedelta(seconds=seconds)).hour
 
 
-def parse_hours(data: bytes, source: str, _: object = None) -> Counts:
+def parse_hours(data: bytes, source: str, _: object = None) -> Hours:
     """Return the columns h00 to h23 of a table."""
     check_format(source, "counts by hour", TABLES)
     table = read_table(decode_text(data, source), source, COLUMNS)
@@ -65,4 +80,4 @@ def parse_hours(data: bytes, source: str, _: object = None) -> Counts:
     counts = np.array(accounts).reshape(-1, DAY_HOURS)
     if problem := hours_problem(tuple(counts.sum(axis=0).tolist())):
         raise InputError(source, problem)
-    return counts
+    return Hours(counts, tuple(name for name in table.header if name.lower() not in COLUMNS))

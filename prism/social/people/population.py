@@ -15,7 +15,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.rng import Draw, mapped, normals
 from prism.social.people.homophily import Homophily, wired
-from prism.social.people.hours import Counts, factors
+from prism.social.people.hours import Hours, factors
 from prism.social.people.joining import authors_of, join, number_of
 from prism.social.people.margins import DrawnMargins, Margins
 from prism.social.people.people import People
@@ -37,7 +37,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         posts: the posts of the file that people publish.
         owners: who may publish each: `prism.social.people.joining.authors_of`.
         ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
-        joins: how people were joined with profiles and posts, in lines.
+        joins: how people were joined with profiles and posts, and how their hours were read, in lines.
     """
 
     personas: Sequence[Persona]
@@ -83,7 +83,7 @@ def build_population(
     *,
     profiles: Profiles | None = None,
     graph: FollowGraph | None = None,
-    hours: Counts | None = None,
+    hours: Hours | None = None,
     margins: Margins | None = None,
     posts: tuple[GivenPost, ...] | None = None,
     on_step: Callable[[str], None] = ignore_step,
@@ -139,20 +139,22 @@ def build_population(
             problem = "expected an attribute that everybody has, and a share"
             raise ConfigError("configuration", problem, key="population.graph.homophily.by")
         graph, alike = wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
-    # 5. The posts that are theirs.
+    # 5. Their hours, and the posts that are theirs.
+    path = config.activity.hours
+    of_hours = (hours.understood(path),) if hours is not None and isinstance(path, str) else ()
     known = ids or (() if config.graph.path is None else (graph.names,))
     owners, of_posts = authors_of(posts or (), config, known, graph.size)
     return Population(
         personas=personas,
         graph=graph,
-        hours=factors(config.activity.hours if isinstance(config.activity.hours, tuple) else hours),
+        hours=factors(path if isinstance(path, tuple) else hours),
         understood=() if profiles is None else profiles.understood,
         margins=drawn,
         homophily=alike,
         posts=posts or (),
         owners=owners,
         ids=ids,
-        joins=(*(() if joined is None else joined.lines), *of_posts),
+        joins=(*(() if joined is None else joined.lines), *of_hours, *of_posts),
     )
 
 

@@ -76,6 +76,13 @@ _PEOPLE = frozenset({"user", "account", "person", "member", "author", "username"
 """Words of the person beside a follower or a followee."""
 _FACTS = frozenset({"list", "lists", "count", "counts", "date", "time", "weight", "type", "label", "at"})
 """Words of columns that hold no end of a tie, whatever else their names say."""
+_THINGS = frozenset(
+    {"age", "artist", "book", "business", "category", "city", "club", "cluster", "community", "country", "course"}
+    | {"day", "department", "event", "forum", "gender", "group", "hashtag", "hour", "item", "language", "month"}
+    | {"movie", "paper", "party", "post", "product", "rating", "region", "score", "sex", "sign", "song", "subreddit"}
+    | {"tag", "text", "timestamp", "topic", "track", "tweet", "url", "value", "year"}
+)
+"""Words of columns that hold what people have, rate or belong to; two of them may be the ends: `movie_x`, `movie_y`."""
 
 
 class Ends(NamedTuple):
@@ -255,15 +262,20 @@ def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[
     width, least = max(map(_filled, body)), min(map(len, body))
     if width < _filled(first) <= least:
         width = _filled(first)
-    is_numbered = _filled(first) == len(first) == width - 1  # R names no column for the numbers of lines
-    if is_numbered:
-        first = ["", *first]
     is_told = config.columns is not None
     width = min(width, least) if is_told else max(width, 2)
+    is_numbered = _filled(first) == len(first) == width - 1 > 1  # R names no column for the numbers of lines
+    if is_numbered:
+        first = ["", *first]
     reading = _Reading(separator, (), 0, Ends(0, 1), width, None, is_told)
     table.check_width(at, [first, *rows[1:]], reading)
     # 3. The header: the columns are first taken without the first line, and with it once it is known to be a tie.
     columns = _Columns(rows[1:] or rows, at[1:] or at, width)
+    if is_numbered:  # a header that lacks any other name, or a count of people, is as short
+        is_named = config.header is not False and all(_kind_of({cell}) == "text" for cell in first[1:])
+        counts = columns.counts and columns.similarity(1, 2) > CLEAR * columns.similarity(0, 1)
+        if not (is_named and counts):
+            raise table.error(f"the first line has {width - 1} columns, and others have {width}", 0)
     has_header = config.header
     if has_header is None:
         by_name = {each for each in config.columns or () if isinstance(each, str)}
@@ -366,6 +378,9 @@ def _ends(table: _Table, names: Sequence[str], columns: _Columns, config: GraphC
     needs_shared = bool(names) or columns.width > 2
     if lines > 1 and not shared and (needs_shared or {one, other} == {"whole", "text"}):
         raise table.unclear("the first two columns have no id in common, so the ends may be others")
+    things = [name for name in names[:2] if not _words(name) or _words(name) & _THINGS]
+    if len(things) == 1 or not all(map(_words, things)):
+        raise table.unclear(f"a column that is named {things[0]!r} holds no people")
     possible = [at for at, kind in enumerate(columns.kinds) if kind in ("whole", "text")]
     pairs = [pair for pair in combinations(possible, 2) if pair != (0, 1)]
     if any(CLEAR * columns.similarity(*pair) > similarity for pair in pairs if columns.shared(*pair)):
