@@ -10,7 +10,7 @@ priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from enum import StrEnum
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
@@ -43,13 +43,19 @@ def mark_of(agent: Any) -> Any:
 
 
 def ask_guard(row: Transition[Any], agent: Any, context: Any, mark: Any) -> bool | str:
-    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard."""
+    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard.
+
+    Raises:
+        StatechartError: the guard returned work for later, such as a coroutine.
+    """
     # The mark is put back, because a guard may ask what its own agent could do.
     before, mark.running = mark.running, row
     try:
         result: object = row.guard(agent, context)  # type: ignore[misc]  # only rows with a guard are asked
         if result is True or result is False:
             return result
+        if isinstance(result, Awaitable):  # it is true, and its code would never run
+            raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
         return NEEDS_ORACLE if isinstance(result, str) and result == NEEDS_ORACLE else bool(result)
     finally:
         mark.running = before
@@ -66,9 +72,12 @@ def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark:
             raise StatechartError(f"{mark.running.name}: its guard or action must not run {row.name} on its own agent")
         mark.running = row
         try:
-            row.action(agent, context)
+            result: object = row.action(agent, context)
         finally:
             mark.running = None
+        if isinstance(result, Awaitable):
+            problem = f"the action returned work for later, which nobody does; got {shown(result)}"
+            raise StatechartError(f"{row.name}: {problem}")
         # A state that the action writes itself would have no record.
         if agent.state != row.source:
             raise StatechartError(

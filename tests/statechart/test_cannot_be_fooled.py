@@ -178,6 +178,24 @@ def test_guards_and_actions_are_plain_functions(field: str, function: Any) -> No
     assert str(caught.value).startswith(expected)
 
 
+class Later:
+    """What a plain function may return that calls an async one. It is true."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def test_work_that_a_plain_function_leaves_for_later_is_an_error() -> None:
+    chart = chart_of(decides(COMPOSING, lambda *_: Later()), decides(SCROLLING))
+    assert chart.fire(somebody(), "decides") is SCROLLING
+    assert chart.guard_errors[0].first.startswith("StatechartError: the guard returned work for later, which nobody ")
+    agent = somebody()
+    acts: Any = lambda *_: Later()  # noqa: E731
+    with pytest.raises(StatechartError, match=r": the action returned work for later, which nobody does; got "):
+        chart_of(Transition("decides", EVALUATING, COMPOSING, action=acts)).fire(agent, "decides")
+    assert agent.state is EVALUATING
+
+
 def test_rows_next_to_each_other_with_the_same_guard_are_decided_by_one_call() -> None:
     calls: list[Any] = []
 
