@@ -96,7 +96,9 @@ def parse_series(data: bytes, source: str) -> Series:
             if after == before:
                 problem += "; a quarter may have one line only: monthly figures must be averaged first"
             raise InputError(source, problem, key="quarter", line=line)
-    by_comma = table.separator == ","
+    # The decimals of a file follow a point if commas separate its columns, and one of its numbers has a point.
+    has_points = any("." in row[column.name].strip(".") for _, row in named for column in _FIGURES)
+    by_comma = table.separator == "," and has_points
     found = [
         _figures(quarter, row, source, line, by_comma=by_comma)
         for quarter, (line, row) in zip(quarters, named, strict=True)
@@ -166,8 +168,8 @@ def _figures(
     found = []
     for column in _FIGURES:
         cell = row[column.name]
-        # A comma in a column that commas do not separate may be decimal, unless a point follows.
-        is_clear = "," not in cell or by_comma or "." in cell
+        # A single comma may be decimal, unless a point follows or the file shows its decimals.
+        is_clear = cell.count(",") != 1 or by_comma or "." in cell
         value = plain_number(cell) if is_clear else None
         if value is None or not column.least <= value <= column.most:
             told = ", with a point before decimals" if "," in cell else ""

@@ -86,6 +86,10 @@ REFUSED = {
         PLAIN.replace(",", ";") + "2001;3;12,500;177;3;5\n",
         "f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'",
     ),
+    "a comma in quotes that may be either": (
+        f'{PLAIN}2001,3,"12,500",177,3,5\n',
+        "f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'",
+    ),
     "a point that may be either": (
         semicolons((995, 100), (997, 101), (999, 102), ("1.001", 103), ("1.004", 104)),
         "f.csv:5: realgdp: 1.001 may have a decimal point or thousands separators: expected 1001, or 1.0010",
