@@ -17,6 +17,7 @@ from rich.console import RenderableType
 from actors.cli.command import command, count_option, flag, option, path_option
 from actors.cli.options import Directory, require, set_option, with_log_options
 from actors.cli.render import show, table
+from actors.cli.run_command import logging_trouble
 from actors.cli.trust import TRUST, ask_to_run_code, can_ask
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE
@@ -105,7 +106,8 @@ def audit(  # one for each option
                 raise click.UsageError("nobody can be asked here whether to begin: set --yes, or --calls N")
             click.confirm("Ask now?", default=True, abort=True, err=True)
         try:
-            found = anyio.run(partial(auditing.audit, say))
+            with logging_trouble():
+                found = anyio.run(partial(auditing.audit, say))
         except KeyboardInterrupt:
             kept = f"{counted(answers_kept(path), 'answer')} kept in {path / AUDIT}, none of which is paid again"
             say(f"SIGINT: {kept}; go on with: {shlex.join(['prism', *sys.argv[1:]])}", level="warning")

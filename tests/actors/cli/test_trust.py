@@ -163,7 +163,7 @@ class Person(NamedTuple):
         done = subprocess.run(
             words, cwd=self.place, env=self.environment, input=given, capture_output=True, text=True, check=True
         )
-        return [Tried(*each) for each in json.loads(done.stdout.splitlines()[-1])]
+        return [Tried(*each) for each in json.loads(done.stdout)]
 
     def prism(self, *arguments: str) -> Tried:
         return self.tries([arguments])[0]
