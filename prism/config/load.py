@@ -23,7 +23,7 @@ from prism.config.checks import find_intervention_conflicts
 from prism.config.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import DOMAIN, Section, is_section, plain_settings, sections_of, unknown_key
-from prism.config.yaml_text import LENGTH_MAX, Document, innermost, read_document, read_yaml
+from prism.config.yaml_text import COLON, LENGTH_MAX, Document, innermost, read_document, read_yaml
 from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found, join, mismatch
 
@@ -221,7 +221,9 @@ def _in_sections(document: Document, values: Mapping[str, Any], section: str) ->
         if path in SECTIONS and isinstance(value, dict):
             yield from _in_sections(document, value, path)
         elif path in SECTIONS and value is not None:
-            yield document.refused(mismatch(SECTIONS[path], value), path)
+            no_space = isinstance(value, str) and value.partition(":")[0] in field_types(SECTIONS[path])
+            problem = f"{COLON}, got {found(value)}" if no_space else mismatch(SECTIONS[path], value)
+            yield document.refused(problem, path)
         elif name not in field_types(SECTIONS[section]):
             yield document.refused(unknown_key(SECTIONS, section, name), path)
         elif path in _types() and not (path == DOMAIN and value is None):

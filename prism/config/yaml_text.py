@@ -168,10 +168,11 @@ class _Reader:
         return ConfigError(self._source, problem, key=key or None, line=_line(event.start_mark))
 
 
-_COLON: Final = "expected a key with a colon and a space behind it"
+COLON: Final = "expected a key with a colon and a space behind it"
+"""The problem with `seed:5`, which is a text to YAML."""
 _MENDED: Final = {
     "found unexpected end of stream": "a quote is not closed",
-    "could not find expected ':'": _COLON,
+    "could not find expected ':'": COLON,
     "expected ',' or": "{problem}: a bracket is not closed, or a text needs quotes around it",
     "expected the node content": "a bracket is not closed",
     "cannot start any token": "a text that begins with {mark}: put the text in quotes",
@@ -189,13 +190,16 @@ def _told(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, int | Non
         return problem, None
     line = lines[at.line] if at.line < len(lines) else ""
     known = next((part for part in _MENDED if part in problem), "")
+    mark = line[at.column : at.column + 1]
+    if mark and mark in "]}" and known in ("expected the node content", "expected <block end>"):
+        return f"a {mark} without a bracket that opens", _line(at)
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return "expected an indent of spaces, got a tab", _line(at)
     if known == "mapping values" and re.fullmatch(r" *[^\s#]+[^\s#:]", lines[at.line - 1]):
-        return _COLON, at.line
+        return COLON, at.line
     # What is not closed is found at the end of the text, below the line to change.
     begins = context is not None and known in [*_MENDED][:3]
-    mended = _MENDED.get(known, "{problem}").format(problem=problem, mark=line[at.column : at.column + 1])
+    mended = _MENDED.get(known, "{problem}").format(problem=problem, mark=mark)
     return mended, min(_line(context if begins else at), len(lines))
 
 
