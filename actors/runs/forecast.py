@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import ungrouped
 from actors.factory.domains import build_domain
+from actors.logs.setup import logging_to
 from actors.runtime.activation import MANY
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
@@ -251,7 +252,7 @@ def _timed(config: Config, size: int) -> float:
 
 
 def _rehearse(config: Config, domain: Domain, oracle: Oracle[Any] | None) -> None:
-    with ungrouped(), collector_paused():
+    with logging_to(None), ungrouped(), collector_paused():
         anyio.run(Simulation(config, domain, oracle).run)
 
 

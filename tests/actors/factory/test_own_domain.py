@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from actors import build_domain, read_config, resume, run
 from actors.factory.domains import settled
 from actors.runs.directory import RunDirectory
+from actors.runs.forecast import forecast
 from actors.runs.verify import verify_run
 from actors.runtime.simulation import Simulation
 from actors.store.rounds import ROUNDS, read_rounds
@@ -300,3 +302,16 @@ def test_what_a_world_counts_only_later_is_a_column_of_every_round(tmp_path: Pat
     assert [latest > 12 for latest in rounds["latest"]] == [False, True, True]
     assert (resumed / ROUNDS).read_bytes() == (whole / ROUNDS).read_bytes()
     assert verify_run(RunDirectory(whole)).is_good
+
+
+def test_the_warnings_of_a_rehearsal_go_to_standard_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def warns(*_: object) -> None:
+        structlog.get_logger().warning("guard_raised")
+
+    config = read_config(write_study(tmp_path / "study").config, environment={})
+    monkeypatch.setattr(Simulation, "run", warns)
+    forecast(config)
+    said = capsys.readouterr()
+    assert ("guard_raised" in said.err, said.out) == (True, "")
