@@ -228,5 +228,6 @@ def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | Dis
 
 def disk_remedy(error: OSError, then: str) -> str:
     """Return what to do about a disk that failed. `then`: `RESUME` or `REPEAT`."""
-    mended = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "repair the disk"
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    mended = "free some space" if is_full else "raise ulimit -f" if error.errno == errno.EFBIG else "repair the disk"
     return f"{mended}, then {then}"

@@ -44,7 +44,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_the
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == (
         f"prism: {tmp_path}/run/{JOURNAL}: cannot be written: File too large; what was committed is safe: "
-        "repair the disk, then continue with `prism resume`\n"
+        "raise ulimit -f, then continue with `prism resume`\n"
     )
     assert (tmp_path / "run" / JOURNAL).stat().st_size == limit, "the last frame is torn"
     assert not (tmp_path / "run" / SUMMARY).exists()

@@ -233,10 +233,11 @@ def test_a_flipped_bit_is_found(bit: int, packed: bytes, prism: Prism) -> None:
 def test_a_full_disk_leaves_no_part_of_a_pack(prism: Prism, tmp_path: Path) -> None:
     ended = short_of_room(5_000, "unpack", "feed.prism", "--out", "full", cwd=tmp_path)
     assert ended.returncode == 1
-    assert ended.stderr.endswith("cannot be unpacked: File too large\n")
+    said = "File too large; raise ulimit -f, then run the same command again\n"
+    assert ended.stderr.endswith(f"cannot be unpacked: {said}")
     prism("unpack", "feed.prism")
     ended = short_of_room(5_000, "pack", "feed", "--out", "full.prism", cwd=tmp_path)
-    assert (ended.returncode, ended.stderr) == (1, "prism: full.prism: cannot be packed: File too large\n")
+    assert (ended.returncode, ended.stderr) == (1, f"prism: full.prism: cannot be packed: {said}")
     assert [path.name for path in tmp_path.iterdir() if "full" in path.name] == []
 
 

@@ -82,7 +82,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path)
     ended = short_of_room(500, "run", "small.yaml", "-q", "--out", "out", cwd=tmp_path)
     assert ended.returncode == 1
     problem = "out/config.yaml: cannot be written: File too large"
-    assert ended.stderr == f"prism: {problem}; repair the disk, then run the same command again\n"
+    assert ended.stderr == f"prism: {problem}; raise ulimit -f, then run the same command again\n"
     assert not (tmp_path / "out").exists()
 
 

@@ -59,13 +59,14 @@ def test_a_fork_that_is_killed_costs_a_checkpoint_and_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
-    begin = ForkedCheckpoint.__init__
+    fork = os.fork
 
-    def begun(self: ForkedCheckpoint, *given: Any) -> None:
-        begin(self, *given)
-        os.kill(self._fork, signal.SIGKILL)
+    def killed() -> int:
+        if not (made := fork()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return made
 
-    monkeypatch.setattr(ForkedCheckpoint, "__init__", begun)
+    monkeypatch.setattr(os, "fork", killed)
     run(OFTEN, out=tmp_path / "run")
     names = [each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name]
     assert names == [f"checkpoint-{SMALL.simulation.length:012d}.bin"]
