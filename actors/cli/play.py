@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, option
-from actors.cli.options import Directory, choose_config, run_name, with_settings
+from actors.cli.options import Directory, choose_config, require, run_name, with_settings
 from actors.cli.trust import TRUST
 from actors.cli.view import serve_page, with_address
 
@@ -38,6 +38,7 @@ def play(
     from actors.playground.place import begun  # noqa: PLC0415
     from actors.runs.signals import ended_by_signals  # noqa: PLC0415
 
+    require(["scipy"], "prism play has intervals by scipy")
     with (
         ended_by_signals(),
         begun() as place,

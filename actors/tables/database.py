@@ -88,6 +88,8 @@ class Tables:
         self._of_journals = [journal_tables(run) for run in runs]
         self._types = self._types_of()
         self._views = dict(VIEWS)
+        if "posts" not in self._types["agents"]:  # no run has people on a feed
+            del self._views["engagement_by_group"]
         self._own = {table.name for run in runs for table in run.show.tables}
         for table in self.schema.values():
             if table.name in self._own:

@@ -42,6 +42,8 @@ TEXTS: dict[str | bytes, str] = {
     "population:\n  size:20\n": "1: population: expected a key with a colon and a space ..., got 'size:20'",
     "population:\n  size:20\n  ambiguity: 0.2\n": f"2: not valid YAML: {COLON}",
     "a:\n  b: 1\n  c\n  d: 2\n": f"3: not valid YAML: {COLON}",
+    "run: {question: ?}\n": "1: not valid YAML: a text that begins with ?: put the text in quotes",
+    "run:\n  question: ? what\n": "2: not valid YAML: a text that begins with ?: put the text in quotes",
     "run: {question: Does it spread?}\n": f"1: not valid YAML: expected ',' or '}}', but got '?': {BRACKET}",
     "run:\n  question: Feed: does it matter\n": f"2: not valid YAML: {INDENT} with a colon",
     "a: {b: c: d}\n": f"1: not valid YAML: expected ',' or '}}', but got ':': {BRACKET}",
