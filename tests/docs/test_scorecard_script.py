@@ -33,6 +33,7 @@ def real_cascades() -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 def test_the_script_and_the_command_have_the_same_numbers(
     prism: Prism, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
