@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -44,6 +45,11 @@ HEADER_KEY = b"head"
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
 
 _TABLE = "answers (key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
+
+TRIES: Final = 100
+PAUSE_S: Final = 0.02
+_PASSING: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY_RECOVERY")
+"""What a look meets while the process that records begins or ends: its log is there, and the index of it is not."""
 
 T = TypeVar("T")
 
@@ -93,16 +99,20 @@ class TapeFile:
             check_place(path)
             if path.exists() and not path.is_file():
                 raise TapeError(path, "is no regular file, and a tape is one")
-        try:
-            self._file = self._connected()
-        except sqlite3.Error as error:
-            raise TapeError(path, f"cannot be opened: {error}") from error
-        try:
-            with self._statement("is no tape, or a damaged one"):
-                self._open()
-        except BaseException:
-            self._file.close()
-            raise
+        for tries_left in reversed(range(TRIES if mode == "look" else 1)):
+            try:
+                self._file = self._connected()
+            except sqlite3.Error as error:
+                raise TapeError(path, f"cannot be opened: {error}") from error
+            try:
+                with self._statement("is no tape, or a damaged one"):
+                    self._open()
+                break
+            except BaseException as error:
+                self._file.close()
+                if not tries_left or getattr(error.__cause__, "sqlite_errorname", "") not in _PASSING:
+                    raise
+                time.sleep(PAUSE_S)
 
     def close(self) -> None:
         """Close the file; a recorded one becomes a single file that can be copied and read from a read-only disk."""

@@ -229,6 +229,15 @@ def test_a_look_at_a_tape_that_is_being_recorded_changes_no_file_and_sees_every_
     tape.close()
 
 
+def test_a_look_waits_while_other_processes_begin_and_end_to_record(path: Path) -> None:
+    Tape(path, "record").close()
+    again = "import sys; from prism.llm import Tape; [Tape(Path(sys.argv[1]), 'record').close() for _ in range(100)]"
+    recorder = subprocess.Popen([sys.executable, "-c", f"from pathlib import Path; {again}", str(path)])
+    while recorder.poll() is None:
+        Tape(path, "look").close()
+    assert recorder.returncode == 0
+
+
 def test_a_replay_writes_nothing(path: Path) -> None:
     Tape(path, "record").close()
     before = path.read_bytes()
