@@ -229,12 +229,21 @@ def test_a_look_at_a_tape_that_is_being_recorded_changes_no_file_and_sees_every_
     tape.close()
 
 
-def test_a_look_waits_while_other_processes_begin_and_end_to_record(path: Path) -> None:
+def test_a_look_waits_while_another_process_begins_and_ends_to_record(path: Path) -> None:
     Tape(path, "record").close()
-    again = "import sys; from prism.llm import Tape; [Tape(Path(sys.argv[1]), 'record').close() for _ in range(100)]"
-    recorder = subprocess.Popen([sys.executable, "-c", f"from pathlib import Path; {again}", str(path)])
-    while recorder.poll() is None:
-        Tape(path, "look").close()
+    script = """
+import sys
+from pathlib import Path
+from prism.llm import Tape
+from prism.llm.tape import RecordedFallback
+for number in range(300):
+    tape = Tape(Path(sys.argv[1]), "record")
+    tape.write(b"%d" % number, RecordedFallback("fallback", "timeout"), "agent 1 in tick 2")
+    tape.close()
+"""
+    with subprocess.Popen([sys.executable, "-c", script, str(path)]) as recorder:
+        while recorder.poll() is None:
+            Tape(path, "look").close()
     assert recorder.returncode == 0
 
 
