@@ -108,7 +108,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
 
 
 def converted(of: Any, value: Any, place: str = "") -> Any:
-    """Return a value as a field of this type holds it, or raise a SettingError with the place of what is wrong."""
+    """Return a value converted to this type. Raises: SettingError, with the place of the wrong part."""
     return kind_of(of).converted(value, place)
 
 

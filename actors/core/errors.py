@@ -210,7 +210,13 @@ class AddressError(ActorError):
         super().__init__(f"{use}: cannot listen on {host}:{port}: {problem}; {remedy}")
 
 
-DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "raise ulimit -f",
+    errno.EIO: "repair the disk",
+}
+DISK_ERRNOS = frozenset(_REMEDIES)
 """Error numbers of a failing disk, not of a wrong request: no space, a quota used up, a size limit, a fault."""
 
 
@@ -228,6 +234,4 @@ def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | Dis
 
 def disk_remedy(error: OSError, then: str) -> str:
     """Return what to do about a disk that failed. `then`: `RESUME` or `REPEAT`."""
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    mended = "free some space" if is_full else "raise ulimit -f" if error.errno == errno.EFBIG else "repair the disk"
-    return f"{mended}, then {then}"
+    return f"{_REMEDIES.get(error.errno or errno.EIO, _REMEDIES[errno.EIO])}, then {then}"

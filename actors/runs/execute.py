@@ -366,7 +366,7 @@ async def run_recorded(  # each thing that a run needs once
             return
         if len(rounds := simulation.rounds) == columns:
             store.append_row(",".join(str(column[-1]) for column in rounds.values()))
-        else:  # a world of one's own may count more than before
+        else:  # the totals of the world have a name that they lacked before
             columns = len(rounds)
             store.write_rows(content_of(rounds))
 

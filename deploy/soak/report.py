@@ -43,7 +43,7 @@ class Slope(NamedTuple):
 
 
 class Samples:
-    """The samples of a soak in a CSV file: an interrupted soak leaves its data, and none of it is in memory.
+    """The samples of a soak, in a CSV file alone. An interrupted soak keeps the samples that it has written.
 
     Args:
         columns: their names with their units, `MEMORY` among them; the time stands before them.

@@ -181,5 +181,5 @@ def is_deferred(function: Callable[..., object]) -> bool:
 
     A guard or an action of this kind would seem to work: the object that it returns is true, and its code never runs.
     """
-    forms = function, getattr(function, "__call__", None)  # noqa: B004  # that of an object of a class of one's own
+    forms = function, getattr(function, "__call__", None)  # noqa: B004  # an object is called by its class's method
     return any(test(form) for form in forms for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction))
