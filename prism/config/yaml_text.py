@@ -174,6 +174,7 @@ _MENDED: Final = {
     "found unexpected end of stream": "a quote is not closed",
     "could not find expected ':'": COLON,
     "expected ',' or": "{problem}: a bracket is not closed, or a text needs quotes around it",
+    "expected the node content, but found '?'": "a text that begins with ?: put the text in quotes",
     "expected the node content": "a bracket is not closed",
     "mapping keys": "a text that begins with ?: put the text in quotes",
     "cannot start any token": "a text that begins with {mark}: put the text in quotes",
@@ -194,8 +195,6 @@ def _told(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, int | Non
     mark = line[at.column : at.column + 1]
     if mark and mark in "]}" and known in ("expected the node content", "expected <block end>"):
         return f"a {mark} without a bracket that opens", _line(at)
-    if mark == "?" and known == "expected the node content":
-        known = "mapping keys"
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return "expected an indent of spaces, got a tab", _line(at)
     if known == "mapping values" and re.fullmatch(r" *[^\s#]+[^\s#:]", lines[at.line - 1]):
