@@ -145,8 +145,11 @@ def _kinds(record: type[msgspec.Struct]) -> Mapping[str, Kind]:
 
 @cache
 def field_types(record: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """Return `{field: its type}`, with the ranges that the annotations give."""
-    return {field.name: field.type for field in msgspec.structs.fields(record)}
+    """Return `{field: its type}`, with the ranges that the annotations give, of the fields that a file may have.
+
+    A field that only code sets is renamed to a key that no file can have.
+    """
+    return {each.name: each.type for each in msgspec.structs.fields(record) if each.encode_name == each.name}
 
 
 def _plain(value: object) -> object:

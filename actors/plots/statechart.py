@@ -235,7 +235,7 @@ def _below(chart: Outline, listed: Sequence[Arrow]) -> Iterator[str]:
     for path in chart.definition.walk():
         state = path[-1]
         if state.states:
-            yield f"{state.name}: {', '.join(inner.name for inner in state.states)}"
+            yield f"{state.name}: {', '.join(state.states)}"
             for arrow in listed:
                 if arrow.source == state.name:
                     target = arrow.target or "a target of the oracle"

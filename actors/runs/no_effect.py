@@ -171,7 +171,7 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
     leaves = inner_states(definition)
     entered = {path[-1].name: path[-1].entered for path in definition.walk()}
     for path in definition.walk():
-        state, rows = path[-1].name, path[-1].rows
+        state, rows = path[-1].name, path[-1].transitions
         for row in rows:
             target, is_decided = entered.get(row.target, ""), _is_decided(row, rows)
             alike = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]

@@ -228,7 +228,7 @@ class ChangingAttributes:
         if found is None:
             source = self._behaviour.definition
             problem = f"cannot be worked out for many at once, so no attribute can be set to it: {expression}"
-            raise ConfigError(source.source if source else "chart", problem, key=f"set.{change.name}")
+            raise ConfigError(source.file.source if source else "chart", problem, key=f"set.{change.name}")
         return found
 
     # Checkpoints

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
-from prism.errors import ConfigError, StatechartError
+from prism.errors import StatechartError
 from prism.expectations import guess
 from prism.expressions import expression_of
 from prism.social.effects import Effect
 from prism.social.vocabulary import ACTIONS, TRIGGERS, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
-from prism.statechart.chart_file import read_chart
-from prism.statechart.definition import ChartDefinition, StateDefinition
+from prism.statechart.definition import ChartDefinition, read_chart
 from prism.statechart.flatten import flatten, steps_of
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
@@ -47,62 +46,47 @@ def check_social(behaviour: Behaviour[Any]) -> None:
     Raises:
         ConfigError: people do not start offline, cannot come online, see no posts, or cannot decide.
     """
+    # 1. The places of states and rows in the file, for errors; a chart that was made in Python has no file.
+    definition, chart = behaviour.definition, behaviour.chart
+    states = [] if definition is None else [path[-1] for path in definition.walk()]
+    places = {str(state): f"states.{state}" for state in behaviour.states} | {each.name: each.place for each in states}
+
+    def refused(place: str, problem: str) -> Exception:
+        return StatechartError(f"{place}: {problem}") if definition is None else definition.file.refused(problem, place)
+
+    # 2. Every trigger is sent, and every state has the rows that its role needs.
     sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
-    for row in behaviour.chart.transitions:
+    for row in chart.transitions:
         if row.trigger not in sent:
-            problem = f"states.{row.source}: nobody sends {row.trigger}; {guess(row.trigger, sorted(sent))}"
-            raise _refused(behaviour, problem, _line_of_row(behaviour, row.trigger))
-    chart, offline = behaviour.chart, behaviour.in_role(Role.OFFLINE)
+            rows = (each for state in states for each in state.transitions if each.trigger == row.trigger)
+            place = next((each.place for each in rows), places[row.source])
+            raise refused(place, f"nobody sends {row.trigger}; {guess(row.trigger, sorted(sent))}")
+    offline = behaviour.in_role(Role.OFFLINE)
     if chart.initial not in offline:
-        line = _line_of_state(behaviour, chart.initial)
-        raise _refused(behaviour, f"initial: {chart.initial} needs `role: offline`, because people start outside", line)
+        raise refused("initial", f"{chart.initial} needs `role: offline`, because people start outside")
     for state in behaviour.states:
-        role, triggers, line = behaviour.roles.get(state), chart.valid_triggers(state), _line_of_state(behaviour, state)
-        needed = _NEEDED.get(role or "")
-        if needed is not None and needed not in triggers:
-            raise _refused(behaviour, f"states.{state}: `role: {role}` needs a row for {needed}", line)
+        role, triggers, place = behaviour.roles.get(state, ""), chart.valid_triggers(state), places[state]
+        if role in _NEEDED and _NEEDED[role] not in triggers:
+            raise refused(place, f"`role: {role}` needs a row for {_NEEDED[role]}")
         if role in (Role.OFFLINE, Role.ATTEND) and state in behaviour.delays:
-            raise _refused(behaviour, f"states.{state}.after: a state with `role: {role}` has no delay", line)
+            raise refused(f"{place}.after", f"a state with `role: {role}` has no delay")
     if "feed_ready" not in chart.valid_triggers(chart.initial):
-        line = _line_of_state(behaviour, chart.initial)
-        raise _refused(behaviour, f"states.{chart.initial}: needs a row for feed_ready, or nobody comes online", line)
-    lonely = [state for state in behaviour.states if state not in offline and not _goes_offline(behaviour, state)]
+        raise refused(places[chart.initial], "needs a row for feed_ready, or nobody comes online")
+    lonely = [
+        state
+        for state in behaviour.states
+        if state not in offline and offline.isdisjoint(chart.valid_targets(state, "round_ends"))
+    ]
     if lonely:
-        names = ", ".join(lonely)
-        raise _refused(
-            behaviour,
-            f"states.{lonely[0]}: needs a row for round_ends to a state with `role: offline` "
-            f"(so do: {names}); one row on a state around them all is enough",
-            _line_of_state(behaviour, lonely[0]),
+        problem = (
+            "needs a row for round_ends to a state with `role: offline` "
+            f"(so do: {', '.join(lonely)}); one row on a state around them all is enough"
         )
+        raise refused(places[lonely[0]], problem)
 
 
 def can_post(behaviour: Behaviour[Any]) -> bool:
     return any(effect == Effect.POST for ends in behaviour.effects.values() for effect in ends.values())
-
-
-def _line_of_row(behaviour: Behaviour[Any], trigger: str) -> int:
-    rows = (row for state in _defined_states(behaviour) for row in state.rows)
-    return next((row.line for row in rows if row.trigger == trigger), 0)
-
-
-def _line_of_state(behaviour: Behaviour[Any], state: str) -> int:
-    return next((each.line for each in _defined_states(behaviour) if each.name == state), 0)
-
-
-def _defined_states(behaviour: Behaviour[Any]) -> list[StateDefinition]:
-    return [] if behaviour.definition is None else [path[-1] for path in behaviour.definition.walk()]
-
-
-def _goes_offline(behaviour: Behaviour[Any], state: Any) -> bool:
-    offline = behaviour.in_role(Role.OFFLINE)
-    return any(target in offline for target in behaviour.chart.valid_targets(state, "round_ends"))
-
-
-def _refused(behaviour: Behaviour[Any], problem: str, line: int = 0) -> Exception:
-    if behaviour.definition is None:
-        return StatechartError(problem)
-    return ConfigError(behaviour.definition.source, problem, line=line or None)
 
 
 SOCIAL_BEHAVIOUR: Final[Behaviour[AgentState]] = social_behaviour(social_definition())

@@ -16,7 +16,7 @@ from prism.social.effects import Effect
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
-from prism.statechart.definition import Delay, DelayLaw
+from prism.statechart.definition import Delay
 from prism.wording import counted
 
 _AGENT: Final = "agent."
@@ -47,14 +47,14 @@ def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
         ticks = _usual_ticks(delay, config)
         if behaviour.roles.get(state) == Role.BROWSE or ticks is None or ticks <= left:
             continue
-        told = f"the delay of {'about ' if delay.is_random else ''}{counted(ticks, 'tick')}"
+        told = f"the delay of {'about ' if isinstance(delay.ticks, dict) else ''}{counted(ticks, 'tick')}"
         message = f"{told} ends for few people within a round of {length}: {ROUND_ENDS} comes first"
         yield Finding(kind=FindingKind.TOO_LONG, state=state, trigger=delay.trigger, message=message)
 
 
 def _usual_ticks(delay: Delay, config: Config) -> int | None:
-    if delay.law is not DelayLaw.FIELD:
-        return delay.ticks(0.5)
+    if not delay.field:
+        return delay.drawn(0.5)
     section, _, name = delay.field.partition(".")
     return int(getattr(config.statechart, name)) if section == "statechart" else None
 

@@ -74,7 +74,7 @@ from prism.social.tables import widened
 from prism.social.view_words import PackedTexts
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
-from prism.statechart.definition import LAWS, Delay, DelayLaw
+from prism.statechart.definition import LAWS, Delay
 from prism.statechart.statechart import question_kinds
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
@@ -233,7 +233,7 @@ class SocialWorld(World):
         if delay is None:
             return CONSTANT, self.config.statechart.default_timeout_ticks, 0.0, col.TIMEOUT
         trigger = self.triggers_known.index(delay.trigger)
-        if delay.law is not DelayLaw.FIELD:
+        if not delay.field:
             first, second = (*delay.numbers, 0.0)[:2]
             return LAWS[delay.law], first, second, trigger
         section, name = delay.field.split(".")

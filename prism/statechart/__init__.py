@@ -1,8 +1,7 @@
 """Harel statecharts: states, rows, choices, the oracle that decides a choice, and charts as files."""
 
 from prism.statechart.behaviour import Behaviour, Vocabulary
-from prism.statechart.chart_file import read_chart
-from prism.statechart.definition import Delay, DelayLaw, RowDefinition
+from prism.statechart.definition import Delay, RowDefinition, read_chart
 from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
@@ -36,7 +35,6 @@ __all__ = [
     "Behaviour",
     "Choice",
     "Delay",
-    "DelayLaw",
     "Finding",
     "FindingKind",
     "Judgement",

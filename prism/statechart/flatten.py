@@ -17,11 +17,11 @@ from inspect import signature
 from typing import Any, Final, TypeVar, cast
 
 from prism.errors import ConfigError, StatechartError
-from prism.expectations import guess
+from prism.expectations import guess, join
 from prism.expressions import Expression, ExpressionError, compiled, parse
 from prism.expressions.tree import Read, Text, ValueKind
 from prism.statechart.behaviour import Behaviour, Change, Vocabulary
-from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, SetDefinition, StateDefinition
+from prism.statechart.definition import ChartDefinition, Formula, RowDefinition, SetDefinition, StateDefinition
 from prism.statechart.oracle import described
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
@@ -61,20 +61,14 @@ class _Flattening:
         """Guards by their text: rows with the same text share one, which is evaluated once for all of them."""
 
     def behaviour(self) -> Behaviour[Any]:
+        words = self._words
         for *_, state in self._paths.values():
-            place, delay, words = f"states.{state.name}", state.after, self._words
-            if state.role and state.role not in words.roles:
-                raise self._refused(f"{place}.role", _unknown("role", state.role, words.roles), state.line)
-            if delay is not None and delay.law is DelayLaw.FIELD and delay.field not in words.delays:
-                problem = _unknown("field for a delay", delay.field, words.delays)
-                raise self._refused(f"{place}.after.ticks", problem, state.line)
-            for effect, line in [(state.effect, state.line), *((row.effect, row.line) for row in state.rows)]:
-                if effect and effect not in words.effects:
-                    raise self._refused(f"{place}.effect", _unknown("effect", effect, words.effects), line)
-        if self._definition.initial not in self._paths:
-            raise self._refused(
-                "initial", _unknown("state", self._definition.initial, self._paths), self._definition.initial_line
-            )
+            delay_field = "" if state.after is None else state.after.field
+            self._known("role", state.role, words.roles, join(state.place, "role"))
+            self._known("field for a delay", delay_field, words.delays, join(state.place, "after.ticks"))
+            for place, effect in [(state.place, state.effect), *((row.place, row.effect) for row in state.transitions)]:
+                self._known("effect", effect, words.effects, join(place, "effect"))
+        self._known("state", self._definition.initial, self._paths, "initial")
         initial = self._states(self._paths[self._definition.initial][-1].entered)
         rows: list[Transition[Any]] = []
         effects: ByEnds[str] = {}
@@ -84,7 +78,7 @@ class _Flattening:
         try:
             chart = Statechart(self._states, rows, initial)
         except StatechartError as error:
-            raise ConfigError(self._definition.source, str(error)) from None
+            raise ConfigError(self._definition.file.source, str(error)) from None
         leaves = {self._states(path[-1].name): path[-1] for path in self._leaves}
         return Behaviour(
             chart=chart,
@@ -103,39 +97,41 @@ class _Flattening:
         closed: dict[str, int] = {}  # {trigger: level of the row that always wins}
         for level in range(len(path)):
             owner = path[: len(path) - level]
-            for definition in owner[-1].rows:
+            for definition in owner[-1].transitions:
                 if closed.get(definition.trigger, level) < level:
                     continue
                 if definition.trigger in closed:  # by a row of the same state
                     problem = f"a row for {definition.trigger} before it has no `when` and always wins"
-                    problem += "; expected that row last"
-                    raise self._refused("trigger", problem, definition.line)
+                    raise self._refused(f"{problem}; expected that row last", definition.place, "trigger")
                 row = self._row(path, owner, definition, level)
                 rows.append(row)
                 if row.guard is None:
                     closed[definition.trigger] = level
                 is_end = leaf.after is not None and definition.trigger == leaf.after.trigger
                 effect = definition.effect or (leaf.effect if is_end else "")
-                sets, line = tuple(map(self._change, definition.sets)), definition.line
-                self._note(effects, row, effect, ("effect", bool(definition.effect), line))
-                self._note(changes, row, sets, ("set", bool(sets), line))
+                sets = tuple(
+                    self._change(name, each, join(definition.place, f"set.{name}"))
+                    for name, each in definition.set.items()
+                )
+                self._note(effects, row, effect, ("effect", bool(definition.effect), definition.place))
+                self._note(changes, row, sets, ("set", bool(sets), definition.place))
         if leaf.effect and leaf.after is None:
             problem = "takes place when the delay is over: expected `after`, and a row for its trigger"
-            raise self._refused(f"states.{leaf.name}.effect", problem, leaf.line)
+            raise self._refused(problem, leaf.place, "effect")
         if leaf.after is not None and leaf.after.trigger not in (triggers := {row.trigger for row in rows}):
             problem = (
                 f"{leaf.after.trigger}: no row of this state answers it, so its delay would end nothing; "
                 f"{guess(leaf.after.trigger, sorted(triggers)) if triggers else 'it has no rows'}"
             )
-            raise self._refused(f"states.{leaf.name}.after.trigger", problem, leaf.line)
+            raise self._refused(problem, leaf.place, "after.trigger")
         return rows
 
     def _row(self, leaf: Path, owner: Path, row: RowDefinition, level: int) -> Transition[Any]:
         guard, expression = self._guard(row)
-        actions = [self._action(name, "do", row.line) for name in row.do]
+        actions = [self._action(name, join(row.place, "do")) for name in row.do]
+        target = None
         if row.target:
-            if row.target not in self._paths:
-                raise self._refused("target", _unknown("state", row.target, self._paths), row.line)
+            self._known("state", row.target, self._paths, join(row.place, "target"))
             # The row leaves and enters all states but the proper common ancestors of owner and target.
             ends = self._paths[row.target]
             most = min(len(owner), len(ends)) - 1
@@ -143,24 +139,22 @@ class _Flattening:
             into = self._paths[ends[-1].entered]
             actions = [
                 *(
-                    self._action(name, f"states.{state.name}.on_exit", state.line)
+                    self._action(name, join(state.place, "on_exit"))
                     for state in reversed(leaf[kept:])
                     for name in state.on_exit
                 ),
                 *actions,
                 *(
-                    self._action(name, f"states.{state.name}.on_entry", state.line)
+                    self._action(name, join(state.place, "on_entry"))
                     for state in into[kept:]
                     for name in state.on_entry
                 ),
             ]
             target = self._states(ends[-1].entered)
-        else:
-            target = None
+        elif any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
             # Which actions run depends on the target.
-            if any(path[-1].on_entry or path[-1].on_exit for path in self._paths.values()):
-                problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
-                raise self._refused("target", problem, row.line)
+            problem = "a row without a target cannot be used in a chart with on_entry or on_exit; name each target"
+            raise self._refused(problem, row.place, "target")
         try:
             return Transition(
                 trigger=row.trigger,
@@ -174,77 +168,73 @@ class _Flattening:
                 level=level,
             )
         except StatechartError as error:
-            raise ConfigError(self._definition.source, str(error), line=row.line) from None
+            raise self._refused(str(error), row.place) from None
 
     def _guard(self, row: RowDefinition) -> tuple[Guard | None, Expression | None]:
         if not row.when:
             return None, None
-        if row.when in self._guards:
-            return self._guards[row.when]
-        if FUNCTION.fullmatch(row.when):
-            self._guards[row.when] = self._function(row.when, "when", row.line), None
-        else:
-            try:
-                expression = parse(row.when, self._words.fields)
-            except ExpressionError as error:
-                raise self._refused("when", str(error), row.line) from None
-            self._guards[row.when] = compiled(expression, self._words.readers), expression
+        if row.when not in self._guards:
+            place = join(row.place, "when")
+            if FUNCTION.fullmatch(row.when):
+                self._guards[row.when] = self._function(row.when, place), None
+            else:
+                expression = self._parsed(row.when, "bool", place)
+                self._guards[row.when] = compiled(expression, self._words.readers), expression
         return self._guards[row.when]
 
-    def _action(self, name: str, key: str, line: int) -> Action:
+    def _action(self, name: str, place: str) -> Action:
         if FUNCTION.fullmatch(name):
-            function: Action = self._function(name, key, line)
+            function: Action = self._function(name, place)
             return function
-        if name not in self._words.actions:
-            raise self._refused(key, _unknown("action", name, self._words.actions), line)
+        self._known("action", name, self._words.actions, place)
         return self._words.actions[name]
 
-    def _function(self, name: str, key: str, line: int) -> Any:
+    def _function(self, name: str, place: str) -> Any:
         try:
             found = self._words.function(name)
             with suppress(ValueError):  # a function of a C module may have no signature
                 signature(found).bind(None, None)
             return found
         except TypeError:
-            problem = f"{name}: expected a function of two arguments, (agent, context)"
-            raise self._refused(key, problem, line) from None
+            raise self._refused(f"{name}: expected a function of two arguments, (agent, context)", place) from None
         except StatechartError as error:
-            raise self._refused(key, str(error), line) from None
+            raise self._refused(str(error), place) from None
 
-    def _change(self, given: SetDefinition) -> Change:
-        place = f"set.{given.name}"
-        field = self._words.settable.get(given.name)
-        if field is None:
-            raise self._refused(place, _unknown("attribute", given.name, self._words.settable), given.line)
-        kind: ValueKind = "number" if field.is_number else cast("ValueKind", field.kind)
-        to = self._parsed(given.to, kind, place, given.line)
+    def _change(self, name: str, given: SetDefinition | Formula, place: str) -> Change:
+        self._known("attribute", name or "''", self._words.settable, place)
+        field, change = (
+            self._words.settable[name],
+            given if isinstance(given, SetDefinition) else SetDefinition(to=given),
+        )
+        to = self._parsed(change.to, "number" if field.is_number else cast("ValueKind", field.kind), place)
         # The texts that the new value may be; an empty one stands for any text.
         root = to.root
         values = (root.field.values or ("",)) if isinstance(root, Read) and root.field.kind == "text" else ()
         values = (root.value,) if isinstance(root, Text) else values
         if field.values and not {*values} <= {*field.values}:
             problem = f"expected one of: {', '.join(field.values)}, got {', '.join(values) or 'any text'}"
-            raise self._refused(place, problem, given.line)
-        when = self._parsed(given.when, "bool", f"{place}.when", given.line) if given.when else None
+            raise self._refused(problem, place)
+        when = None if change.when == "" else self._parsed(change.when, "bool", join(place, "when"))
         return Change(field=field, to=to, when=when)
 
-    def _parsed(self, text: str, kind: ValueKind, place: str, line: int) -> Expression:
+    def _parsed(self, formula: Formula, kind: ValueKind, place: str) -> Expression:
+        text = str(formula).lower() if isinstance(formula, bool) else str(formula)
         try:
             return parse(text, self._words.fields, kind=kind)
         except ExpressionError as error:
-            raise self._refused(place, str(error), line) from None
+            raise self._refused(str(error), place) from None
 
-    def _note(self, noted: ByEnds[T], row: Transition[Any], what: T, place: tuple[str, bool, int]) -> None:
+    def _note(self, noted: ByEnds[T], row: Transition[Any], what: T, about: tuple[str, bool, str]) -> None:
         """Note the effect or changes of a row, or none. A run knows a row by its trigger and its two states only.
 
         Args:
-            place: the key, whether the row itself has it, and its line.
+            about: the key, whether the row itself has it, and the row's place.
         """
-        key, is_given, line = place
+        key, is_given, place = about
         if row.target is None:
             if is_given:
                 problem = "is for rows with a target; give it to the rows among whose targets the oracle chooses"
-                raise self._refused(key, problem, line)
+                raise self._refused(problem, place, key)
             return
         known = noted.setdefault(row.trigger, {})
         ends = (row.source.value, row.target.value)
@@ -254,10 +244,15 @@ class _Flattening:
                 f"the row from {ends[0]} to {ends[1]} for {row.trigger} has the {key} {told}, and another such row "
                 f"{other}; expected the same, or another target"
             )
-            raise self._refused(key, problem, line)
+            raise self._refused(problem, place, key)
 
-    def _refused(self, key: str, problem: str, line: int) -> ConfigError:
-        return ConfigError(self._definition.source, problem, key=key, line=line or None)
+    def _known(self, what: str, name: str, known: Mapping[str, object], place: str) -> None:
+        """Refuse a name that is unknown; an empty one names nothing."""
+        if name and name not in known:
+            raise self._refused(f"{name}: no such {what}; {guess(name, sorted(known))}", place)
+
+    def _refused(self, problem: str, place: str, key: str = "") -> ConfigError:
+        return self._definition.file.refused(problem, join(place, key) if key else place)
 
 
 def _stated(noted: ByEnds[T]) -> ByEnds[T]:
@@ -284,7 +279,3 @@ class Steps:
 
 def steps_of(action: Action) -> tuple[Action, ...]:
     return action.actions if isinstance(action, Steps) else (action,)
-
-
-def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:
-    return f"{name}: no such {what}; {guess(name, sorted(known))}"

@@ -40,7 +40,7 @@ class Arrow(msgspec.Struct, frozen=True, kw_only=True):
         """The triggers, with a question mark for the oracle and what the rows set and do at once, and the count."""
         names = dict[str, None]()
         for row in self.rows:
-            done = ", ".join([*(f"set {each.name}" for each in row.sets), *([row.effect] if row.effect else [])])
+            done = ", ".join([*(f"set {name}" for name in row.set), *([row.effect] if row.effect else [])])
             mark = BY_ORACLE if row.oracle or not row.target else ""
             names[f"{row.trigger}{mark}{f' [{done}]' if done else ''}"] = None
         shown = ", ".join(names)
@@ -94,9 +94,9 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
     found: list[Arrow] = []
     for path in definition.walk():
         state = path[-1]
-        targets = dict.fromkeys(row.target for row in state.rows)
+        targets = dict.fromkeys(row.target for row in state.transitions)
         for target in targets:
-            rows = tuple(row for row in state.rows if row.target == target)
+            rows = tuple(row for row in state.transitions if row.target == target)
             # The times that a run went from a state in one to a state in the other by one of these triggers.
             triggers, befores = {row.trigger for row in rows}, leaves[state.name]
             afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
@@ -123,8 +123,10 @@ def defined(chart: Statechart[Any]) -> ChartDefinition:
         target, when = row.target and row.target.value, guard if row.when is None else str(row.when)
         made = RowDefinition(trigger=row.trigger, target=target or "", when=when, oracle=row.oracle, label=row.label)
         rows[row.source].append(made)
-    defined_states = tuple(StateDefinition(name=state.value, rows=tuple(rows[state])) for state in states)
-    return ChartDefinition(name="", initial=chart.initial.value, states=defined_states)
+    defined_states = {
+        state.value: StateDefinition(name=state.value, transitions=tuple(rows[state])) for state in states
+    }
+    return ChartDefinition(initial=chart.initial.value, states=defined_states)
 
 
 def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
@@ -152,7 +154,7 @@ def mermaid(chart: Outline) -> str:
         for place, name in enumerate(names)
     }
     lines = ["stateDiagram-v2", f"    [*] --> {ids[chart.definition.initial]}"]
-    for state in chart.definition.states:
+    for state in chart.definition.states.values():
         lines += _state(chart, state, ids, 1)
     for place, arrow in enumerate(chart.arrows):
         target = ids[arrow.target] if arrow.target else f"{CHOICE}_{place}"
@@ -174,7 +176,7 @@ def _state(chart: Outline, state: StateDefinition, ids: Mapping[str, str], depth
         own = ids[state.name]
         yield f"{indent}state {own} {{" if own == state.name else f'{indent}state "{_plain(state.name)}" as {own} {{'
         yield f"{indent}    [*] --> {ids[state.initial]}"
-        for inner in state.states:
+        for inner in state.states.values():
             yield from _state(chart, inner, ids, depth + 1)
         yield f"{indent}}}"
     elif notes or ids[state.name] != state.name:

@@ -13,6 +13,7 @@ from actors.studies.replications.ledger import Entry, hits, read_line, said_here
 from actors.studies.replications.replication_plan import load_replication, make_replication_plan
 from actors.tables.schema import shipped_tables
 from actors.testing import Fault
+from prism.checked import field_types
 from prism.config import load_config, settings
 from prism.config.interventions import CHANGEABLE, KINDS
 from prism.config.load import load_interventions
@@ -21,7 +22,7 @@ from prism.expressions.tree import WORDS as LANGUAGE
 from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
 from prism.statechart import FindingKind, read_chart
-from prism.statechart.chart_file import ChartKeys, RowKeys, StateKeys
+from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from tests.command import Prism
 from tests.docs.pages import blocks, read, section
 from tests.docs.refresh_tables import DOCUMENT, with_tables
@@ -43,8 +44,8 @@ def in_table(heading: str) -> set[str]:
 def test_the_page_on_behaviour_names_every_word_of_a_chart_and_nothing_else() -> None:
     words = social_vocabulary()
     for heading, expected in {
-        "Keys of a chart": ChartKeys.__struct_fields__,
-        "Keys of a row": RowKeys.__struct_fields__,
+        "Keys of a chart": field_types(ChartDefinition),
+        "Keys of a row": field_types(RowDefinition),
         "Roles": words.roles,
         "Effects": words.effects,
         "Actions": words.actions,
@@ -52,7 +53,7 @@ def test_the_page_on_behaviour_names_every_word_of_a_chart_and_nothing_else() ->
     }.items():
         assert in_table(heading) == set(expected)
     assert in_table("Faults of a chart") >= set(FindingKind)
-    assert set(StateKeys.__struct_fields__) | set(DELAYS) <= in_table("Keys of a state")
+    assert set(field_types(StateDefinition)) | set(DELAYS) <= in_table("Keys of a state")
     language = read(BEHAVIOUR).split("### The language")[1].split("\n## ")[0]
     assert [word for word in LANGUAGE if f"`{word}" not in language and f" {word} " not in language] == []
     picture = read(DOCS / "images" / "chart.svg")

@@ -111,7 +111,7 @@ WRONG = [
     (
         "trigger: wants_to_post",
         "trigger: wants_to_pst",
-        ":8: states.away: nobody sends wants_to_pst; did you mean",
+        ":8: states.away.transitions[1]: nobody sends wants_to_pst; did you mean",
     ),
     ("trigger: written, target: reading, effect: post", "trigger: writen, target: reading", "did you mean writen?"),
     ("role: offline", "role: browse", "initial: away needs `role: offline`"),

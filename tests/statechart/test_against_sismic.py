@@ -61,7 +61,7 @@ class Peer:
             chart.add_state(made, parent=path[-2].name if len(path) > 1 else "root")
         chart.add_transition(SismicTransition("start", definition.initial, event="begin"))
         for path in definition.walk():
-            for row in path[-1].rows:
+            for row in path[-1].transitions:
                 guard = row.when or (otherwise(path[-1], row.trigger) if has_else else None)
                 chart.add_transition(
                     SismicTransition(path[-1].name, row.target, event=row.trigger, guard=guard, action=code(row.do))
@@ -94,7 +94,7 @@ def code(names: Iterable[str]) -> str | None:
 
 def otherwise(state: StateDefinition, trigger: str) -> str | None:
     """Return the guard of the else in sismic, which has none: no other row of the state and trigger is enabled."""
-    guards = [f"({row.when})" for row in state.rows if row.trigger == trigger and row.when]
+    guards = [f"({row.when})" for row in state.transitions if row.trigger == trigger and row.when]
     return f"not ({' or '.join(guards)})" if guards else None
 
 
@@ -104,7 +104,7 @@ def wrote(word: str) -> Any:
 
 def flat(definition: ChartDefinition) -> Behaviour[Any]:
     words = {name for path in definition.walk() for name in (*path[-1].on_entry, *path[-1].on_exit)}
-    words |= {name for path in definition.walk() for row in path[-1].rows for name in row.do}
+    words |= {name for path in definition.walk() for row in path[-1].transitions for name in row.do}
     vocabulary = Vocabulary(
         fields={"agent.mood": Field(name="agent.mood", kind="int", low=0, high=9)},
         readers={"agent.mood": lambda agent, _context: agent.mood},
@@ -143,17 +143,17 @@ def charts(draw: st.DrawFn, guards: tuple[str, ...]) -> ChartDefinition:
         parents[name] = draw(st.sampled_from(["", *(each for each in names[:place] if depths[each] < DEPTH_MAX)]))
         depths[name] = depths[parents[name]] + 1
 
-    def inside(outer: str) -> tuple[StateDefinition, ...]:
-        return tuple(state(name) for name in names if parents[name] == outer)
+    def inside(outer: str) -> dict[str, StateDefinition]:
+        return {name: state(name) for name in names if parents[name] == outer}
 
     def state(name: str) -> StateDefinition:
         inner = inside(name)
         return StateDefinition(
             name=name,
-            initial=draw(st.sampled_from(inner)).name if inner else "",
+            initial=draw(st.sampled_from([*inner])) if inner else "",
             on_entry=tuple(f"in_{name}_{place}" for place in range(draw(st.integers(0, 2)))),
             on_exit=(f"out_{name}",) if draw(st.booleans()) else (),
-            rows=draw(rows(name, names, guards)),
+            transitions=draw(rows(name, names, guards)),
             states=inner,
         )
 
@@ -212,11 +212,11 @@ def without_oracle(definition: ChartDefinition) -> ChartDefinition:
     def sure(state: StateDefinition) -> StateDefinition:
         return replace(
             state,
-            rows=tuple(replace(row, oracle=False) for row in state.rows),
-            states=tuple(sure(inner) for inner in state.states),
+            transitions=tuple(replace(row, oracle=False) for row in state.transitions),
+            states={name: sure(inner) for name, inner in state.states.items()},
         )
 
-    return replace(definition, states=tuple(sure(state) for state in definition.states))
+    return replace(definition, states={name: sure(state) for name, state in definition.states.items()})
 
 
 # What differs on purpose: decision 004, "Compared with sismic"

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from prism.config.yaml_text import read_document
 from prism.errors import ConfigError
-from prism.statechart import Delay, DelayLaw, read_chart
+from prism.statechart import Delay, read_chart
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 
@@ -34,14 +34,19 @@ states:
 
 def test_a_file_becomes_a_definition_with_its_lines() -> None:
     chart = read_chart(SMALL, "small.yaml")
-    idle, scrolling = chart.states
-    assert (chart.initial, chart.source, chart.initial_line) == ("idle", "small.yaml", 1)
-    assert (idle.name, idle.role, idle.line) == ("idle", "offline", 3)
+    idle, scrolling = chart.states.values()
+    assert (chart.initial, chart.file.source, chart.file.line("initial")) == ("idle", "small.yaml", 1)
+    assert (idle.name, idle.role, chart.file.line(idle.place)) == ("idle", "offline", 3)
     assert (scrolling.description, scrolling.on_entry) == ("Continue browsing", ("draft_like",))
-    assert scrolling.after == Delay(trigger="timeout", numbers=(3.0,))
-    (row,) = scrolling.rows
+    assert scrolling.after == Delay(trigger="timeout", ticks=3)
+    (row,) = scrolling.transitions
     assert (row.trigger, row.target, row.when) == ("timeout", "idle", "agent.ticks_in_state >= 3")
-    assert (row.do, row.oracle, row.label, row.line) == (("draft_reply", "draft_post"), False, "bored", 12)
+    assert (row.do, row.oracle, row.label, chart.file.line(row.place)) == (
+        ("draft_reply", "draft_post"),
+        False,
+        "bored",
+        12,
+    )
 
 
 def test_keys_may_be_left_blank_and_texts_may_be_blocks_of_lines() -> None:
@@ -71,32 +76,36 @@ states:
 """,
         "blank.yaml",
     )
-    idle, *others = chart.states
+    idle, *others = chart.states.values()
     assert (idle.description, idle.role) == ("Stop browsing, wait for next round", "offline")
-    assert (idle.rows[0].when, idle.rows[0].do, idle.rows[0].label) == (
-        "agent.ticks_in_state >= 3",
-        ("draft_reply",),
-        "",
-    )
-    assert [(each.to, each.line) for each in idle.rows[0].sets] == [("1.0", 18)]
-    assert [(each.name, each.rows) for each in others] == [("label", ()), ("role", ())]
+    (row,) = idle.transitions
+    assert (row.when, row.do, row.label) == ("agent.ticks_in_state >= 3", ("draft_reply",), "")
+    assert (row.set, chart.file.line(f"{row.place}.set.mood")) == ({"mood": "1.0"}, 18)
+    assert [(each.name, each.transitions) for each in others] == [("label", ()), ("role", ())]
 
 
 @catalogue(
-    ("ticks", "law", "numbers", "field"),
+    ("ticks", "delay", "told"),
     [
-        ("7", DelayLaw.CONSTANT, (7.0,), ""),
-        ("statechart.rest_ticks", DelayLaw.FIELD, (), "statechart.rest_ticks"),
-        ("{uniform: [1, 5]}", DelayLaw.UNIFORM, (1.0, 5.0), ""),
-        ("{geometric: 4}", DelayLaw.GEOMETRIC, (4.0,), ""),
-        ("{log_normal: [3, 0.5]}", DelayLaw.LOG_NORMAL, (3.0, 0.5), ""),
+        ("7", Delay(trigger="timeout", ticks=7), "after 7 ticks"),
+        (
+            "statechart.rest_ticks",
+            Delay(trigger="timeout", ticks="statechart.rest_ticks"),
+            "after statechart.rest_ticks ticks",
+        ),
+        ("{uniform: [1, 5]}", Delay(trigger="timeout", ticks={"uniform": [1, 5]}), "after uniform(1, 5) ticks"),
+        ("{geometric: 4}", Delay(trigger="timeout", ticks={"geometric": 4}), "after geometric(4) ticks"),
+        (
+            "{log_normal: [3, 0.5]}",
+            Delay(trigger="timeout", ticks={"log_normal": [3, 0.5]}),
+            "after log-normal(3, 0.5) ticks",
+        ),
     ],
 )
-def test_a_delay_is_a_number_a_field_or_a_distribution(
-    ticks: str, law: DelayLaw, numbers: tuple[float, ...], field: str
-) -> None:
+def test_a_delay_is_a_number_a_field_or_a_distribution(ticks: str, delay: Delay, told: str) -> None:
     chart = read_chart(SMALL.replace("ticks: 3,", f"ticks: {ticks},"), "small.yaml")
-    assert chart.states[1].after == Delay(trigger="timeout", law=law, numbers=numbers, field=field)
+    assert chart.states["scrolling"].after == delay
+    assert str(delay) == told
 
 
 REFUSED = [
@@ -166,15 +175,19 @@ def test_a_chart_has_no_more_states_than_the_metrics_can_show() -> None:
 
 def test_delays_follow_their_laws() -> None:
     draws = [(number + 0.5) / 1000 for number in range(1000)]
-    uniform = [Delay(trigger="t", law=DelayLaw.UNIFORM, numbers=(2.0, 5.0)).ticks(draw) for draw in draws]
+
+    def drawn(law: str, *numbers: float) -> list[int]:
+        delay = Delay(trigger="t", ticks={law: list(numbers)})
+        return [delay.drawn(draw) for draw in draws]
+
+    uniform = drawn("uniform", 2, 5)
     assert {value: uniform.count(value) for value in set(uniform)} == {2: 250, 3: 250, 4: 250, 5: 250}
-    geometric = [Delay(trigger="t", law=DelayLaw.GEOMETRIC, numbers=(4.0,)).ticks(draw) for draw in draws]
+    geometric = drawn("geometric", 4)
     assert min(geometric) == 1
     assert abs(sum(geometric) / 1000 - 4.0) < 0.1
     assert abs(geometric.count(1) / 1000 - 0.25) < 0.01
-    log_normal = sorted(Delay(trigger="t", law=DelayLaw.LOG_NORMAL, numbers=(10.0, 0.5)).ticks(draw) for draw in draws)
-    assert log_normal[500] in (10, 11)
-    assert Delay(trigger="t", law=DelayLaw.LOG_NORMAL, numbers=(1e9, 10.0)).ticks(0.999) == 10**9
+    assert sorted(drawn("log_normal", 10.0, 0.5))[500] in (10, 11)
+    assert drawn("log_normal", 1e9, 10.0)[999] == 10**9
 
 
 SCHEMA = json.loads((ROOT / "prism" / "statechart" / "chart.schema.json").read_text(encoding="utf-8"))
