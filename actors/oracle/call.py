@@ -14,7 +14,7 @@ from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
-from prism.statechart import Judgement, Oracle, first_option
+from prism.statechart import Judgement, Oracle
 from prism.wording import clauses
 
 A = TypeVar("A")
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
     """Return the first option, with the reason why there is no usable answer."""
-    return Answer(first_option(question.options), source, reason, detail)
+    return Answer(question.options[0], source, reason, detail)
 
 
 def answers_at_once(answer: Callable[[], A | None]) -> A | None:

@@ -27,14 +27,12 @@ from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
-    Asker,
     Judgement,
     Oracle,
     described,
     options_schema,
     parse_written,
     writing_form,
-    writing_schema,
 )
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
@@ -298,20 +296,23 @@ class SocialModelOracle(ModelOracle[AgentState]):
             return read_answer(said, lambda part: parse_written(part, prompt.options, writers, CHOICE), errors)
 
         messages = prompt.messages(f"Answer with JSON only:\n{writing_form(writers, CHOICE)}")
-        schema, most = writing_schema(prompt.shown, CHOICE), max(self._config.num_predict, WRITING_TOKENS)
+        schema, most = (
+            options_schema(prompt.shown, CHOICE, ("text", "reason")),
+            max(self._config.num_predict, WRITING_TOKENS),
+        )
         words, written = await self._told(self._request(prompt.agent, messages, schema, most), read)
         return Answer(options[prompt.options.index(words)], msgspec.json.encode(written).decode())
 
-    def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
+    def asker_name(self, agent: Any, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         return _asked_by(agent)
 
-    def _model_of(self, agent: Asker) -> str:
+    def _model_of(self, agent: Any) -> str:
         """Return the name of the model that is asked about an agent; empty for `llm.model`."""
         return model_named(self._config, getattr(agent, "attributes", {}))
 
     def _request(
         self,
-        agent: Asker,
+        agent: Any,
         messages: tuple[Message, ...],
         schema: dict[str, Any],
         max_tokens: int | None = None,
@@ -338,5 +339,5 @@ def model_named(config: LLMConfig, attributes: Mapping[str, Any]) -> str:
     return "" if named == config.model else named
 
 
-def _asked_by(agent: Asker) -> str:
+def _asked_by(agent: Any) -> str:
     return f"agent {agent.agent_id} in tick {agent.tick}"

@@ -7,20 +7,17 @@ from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
     ATTEMPT,
     Answer,
-    Asker,
     Judgement,
     Oracle,
     StatechartOracle,
     build_oracle_prompt,
-    first_option,
     format_context,
     options_schema,
     parse_oracle_response,
 )
 from prism.statechart.outline import Activity, Outline, mermaid, outline
-from prism.statechart.queries import agents_in_state, state_distribution
 from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, outcomes, question_kinds
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, most_passive
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, agents_in_state, most_passive, state_distribution
 from prism.statechart.transitions import NEEDS_ORACLE, Choice, StateTransition, Transition
 
 __all__ = [
@@ -31,7 +28,6 @@ __all__ = [
     "Activity",
     "AgentState",
     "Answer",
-    "Asker",
     "Behaviour",
     "Choice",
     "Delay",
@@ -49,7 +45,6 @@ __all__ = [
     "Vocabulary",
     "agents_in_state",
     "build_oracle_prompt",
-    "first_option",
     "flatten",
     "format_context",
     "lint",

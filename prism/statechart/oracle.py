@@ -36,41 +36,8 @@ NO_FACTS: Final[Mapping[str, float | str]] = MappingProxyType({})
 
 NEXT_STATE: Final = "next_state"
 
-NAMED: Final = '{"next_state": "<state_value>"}'
-"""The form of an answer that names a state and nothing else."""
-
 _SMALL: Final = 0.1
 """In a prompt, numbers below it have two significant digits; others have two decimals."""
-
-
-class Asker(Protocol):
-    """The agent that asks, as far as an oracle may know it."""
-
-    @property
-    def state(self) -> AgentState:
-        """The agent's state."""
-
-    @property
-    def agent_id(self) -> int:
-        """The agent's number."""
-
-    @property
-    def tick(self) -> int:
-        """The tick of the question."""
-
-    @property
-    def name(self) -> str:
-        """The agent's name."""
-
-    @property
-    def interests(self) -> Sequence[str]:
-        """The agent's interests."""
-
-    @property
-    def personality(self) -> str:
-        """The agent's personality."""
-
-    # An agent may also have `facts`, a mapping of names to values that a model is told: see `facts_of`.
 
 
 class ChatClient(Protocol):
@@ -234,7 +201,7 @@ class Oracle(ABC, Generic[S]):
         except OracleUnavailableError:
             raise  # there is no backend, now or later: a fallback would hide that
         except (OracleError, TimeoutError) as error:
-            taken = first_option(options)
+            taken = options[0]  # as the chart's rules would have it, or the most passive one
             _log.warning("oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, taken, error)
             return taken
         return next(option for option in options if option == answer.state)
@@ -250,7 +217,6 @@ class StatechartOracle(Oracle[AgentState]):
     """
 
     _descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS
-    tick_s: float = 60.0
 
     def __init__(self, client: ChatClient, descriptions: Mapping[Any, str] | None = None) -> None:
         self._client = client
@@ -260,20 +226,8 @@ class StatechartOracle(Oracle[AgentState]):
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
-        prompt = self.prompt(agent, current_state, trigger, options, context)
-        return parse_oracle_response(await self._client.chat(prompt, schema=options_schema(options)), options)
-
-    def prompt(
-        self,
-        agent: Any,
-        current_state: AgentState,
-        trigger: str,
-        options: Sequence[AgentState],
-        context: Any,
-        form: str = NAMED,
-    ) -> str:
-        """Return the prompt, with the profile in quotes, as all text that people wrote."""
-        return build_oracle_prompt(
+        """Return the option that the model names; a profile enters its prompt in quotes, as all text of people."""
+        prompt = build_oracle_prompt(
             _text(agent.name),
             [_text(interest) for interest in agent.interests],
             _text(agent.personality),
@@ -283,17 +237,8 @@ class StatechartOracle(Oracle[AgentState]):
             context,
             facts_of(agent),
             self._descriptions,
-            form,
-            self.tick_s,
         )
-
-
-def first_option(options: Sequence[T]) -> T:
-    """Return the option that is taken without a usable answer, in a run as by `decide`.
-
-    It is the first one: the chart's rules would have taken it, or it is the most passive one.
-    """
-    return options[0]
+        return parse_oracle_response(await self._client.chat(prompt, schema=options_schema(options)), options)
 
 
 def described(state: StrEnum, descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS) -> str:
@@ -301,12 +246,18 @@ def described(state: StrEnum, descriptions: Mapping[Any, str] = STATE_DESCRIPTIO
     return descriptions.get(state) or state.value.replace("_", " ").capitalize()
 
 
-def options_schema(options: Sequence[StrEnum], key: str = NEXT_STATE) -> dict[str, Any]:
-    """Return the JSON schema of an answer: an object with one of the options under the key."""
+def options_schema(options: Sequence[StrEnum], key: str = NEXT_STATE, texts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON schema of an answer: an object with one of the options under the key.
+
+    Args:
+        texts: the keys of texts in it. Their lengths are not in the schema: servers that turn a schema into a grammar
+            unroll them character by character.
+    """
+    of_texts = {text: {"type": "string"} for text in texts}
     return {
         "type": "object",
-        "properties": {key: {"type": "string", "enum": [option.value for option in options]}},
-        "required": [key],
+        "properties": {key: {"type": "string", "enum": [option.value for option in options]}, **of_texts},
+        "required": [key, *texts],
         "additionalProperties": False,
     }
 
@@ -321,8 +272,6 @@ def build_oracle_prompt(
     context: Any,
     facts: Mapping[str, float | str] = NO_FACTS,
     descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS,
-    form: str = NAMED,
-    tick_s: float = 60.0,
 ) -> str:
     """Return the prompt for one decision: rules and options first, then the person, then the event.
 
@@ -331,21 +280,19 @@ def build_oracle_prompt(
     Args:
         facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
     """
-    remember = getattr(context, "prompt_memory", None)
-    memory = "" if remember is None else memory_lines(remember())
     choices = "\n".join(f"- {option.value}: {in_one_line(described(option, descriptions))}" for option in options)
     return f"""Choose your next state from these options:
 {choices}
 
 Respond with JSON only:
-{form}
+{{"{NEXT_STATE}": "<state_value>"}}
 
 {UNTRUSTED}
 
-{person_lines(agent_name, agent_interests, agent_personality, facts)}{memory}
+{person_lines(agent_name, agent_interests, agent_personality, facts)}
 You are currently in the "{current_state.value}" state and received the "{trigger}" event.
 
-{format_context(context, tick_s)}
+{format_context(context)}
 """
 
 
@@ -460,8 +407,10 @@ class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
 
 
-def one_line(text: str, most: int) -> str:
-    """Return a text on one line, without characters that nobody sees, and cut to `most` characters."""
+def one_line(text: object, most: int) -> str:
+    """Return a text on one line, without characters that nobody sees, cut to `most` characters; empty for no text."""
+    if not isinstance(text, str):
+        return ""
     line = "".join(character for character in " ".join(text.split()) if character.isprintable())
     return line[:most].strip()
 
@@ -475,24 +424,6 @@ The text is for {names} only: what you write, on one line of at most {TEXT_CHARS
 The reason is one line of at most {REASON_CHARS} characters."""
 
 
-def writing_schema(options: Sequence[StrEnum], key: str) -> dict[str, Any]:
-    """Return the JSON schema of an answer with a text.
-
-    The lengths are not in it: servers that turn a schema into a grammar unroll them character by character.
-    """
-    text = {"type": "string"}
-    return {
-        "type": "object",
-        "properties": {
-            key: {"type": "string", "enum": [option.value for option in options]},
-            "text": text,
-            "reason": text,
-        },
-        "required": [key, "text", "reason"],
-        "additionalProperties": False,
-    }
-
-
 def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S], key: str) -> tuple[S, Written]:
     """Return the option that a response names, and what is written in it. A text of another option is left out.
 
@@ -501,9 +432,5 @@ def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S]
     """
     state = parse_oracle_response(response_text, options, key)
     said = json.loads(response_text)
-    text = _line(said.get("text"), TEXT_CHARS) if state in writers else ""
-    return state, Written(text=text, reason=_line(said.get("reason"), REASON_CHARS))
-
-
-def _line(value: object, most: int) -> str:
-    return one_line(value, most) if isinstance(value, str) else ""
+    text = one_line(said.get("text"), TEXT_CHARS) if state in writers else ""
+    return state, Written(text=text, reason=one_line(said.get("reason"), REASON_CHARS))

@@ -98,37 +98,14 @@ def told(error: Exception) -> str:
 T = TypeVar("T")
 
 
-class Stateful(Protocol[S]):
-    """An object that a chart moves: it is in a state, at a tick, and can enter another state.
+class Movable(Protocol[S]):
+    """An object that a chart moves: a `StatefulAgent`, or any other with a state.
 
-    A chart sets `running` to a row while it calls the row's guard or action. Until that returns, the object lets nobody
-    move it.
-    """
-
-    running: Transition[S] | None
-
-    @property
-    def state(self) -> S:
-        """The object's state."""
-
-    def enter(self, state: S, trigger: str, tick: int | None = None, context: Any = None) -> None:
-        """Enter `state` at `tick`, and record the reason. None is the object's current tick.
-
-        Raises:
-            StatechartError: a guard or an action of the object is running.
-        """
-
-
-class InState(Protocol[S]):
-    """A plain object that a chart moves: it sets `state`, and `ticks_in_state` to 0 if there is one.
-
-    It has no tick and no history, and its guards and actions are not kept from moving it.
+    Of another object it sets `state`, and `ticks_in_state` to 0 if there is one. Such an object has no tick and no
+    history, and its guards and actions are not kept from moving it.
     """
 
     state: S
-
-
-Movable = Stateful[S] | InState[S]
 
 
 class Statechart(Generic[S]):

@@ -129,16 +129,6 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
         timestamp: object = self.timestamp
         before: object = self.from_state
         after: object = self.to_state
-        # Nearly every record is of this kind, and every step of an agent with a history makes one.
-        if (
-            type(timestamp) is datetime
-            and timestamp.tzinfo is UTC
-            and isinstance(before, StrEnum)
-            and isinstance(after, StrEnum)
-            and _is_worded(self.trigger)
-            and (self.context is None or type(self.context) is dict)
-        ):
-            return
         _check(
             "state transition",
             (isinstance(before, StrEnum), "from_state must be a state", before),

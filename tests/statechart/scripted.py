@@ -10,7 +10,7 @@ OPTIONS = [AgentState.COMPOSING, AgentState.SCROLLING]
 
 
 class Asking(msgspec.Struct):
-    """The agent that asks; see `prism.statechart.Asker`."""
+    """The agent that asks."""
 
     name: str = "Ada Novak"
     interests: tuple[str, ...] = ("night trains", "tea")

@@ -11,7 +11,6 @@ from prism.statechart import (
     Oracle,
     StatechartOracle,
     build_oracle_prompt,
-    first_option,
     format_context,
     options_schema,
     parse_oracle_response,
@@ -140,7 +139,7 @@ class Mistaken(Oracle[AgentState]):
 
 
 async def test_an_answer_that_is_no_option_is_a_warning_and_the_first_option(caplog: pytest.LogCaptureFixture) -> None:
-    assert await Mistaken().decide(Asking(), EVALUATING, "decides", OPTIONS) is first_option(OPTIONS)
+    assert await Mistaken().decide(Asking(), EVALUATING, "decides", OPTIONS) is OPTIONS[0]
     assert "not one of the options" in caplog.text
     with pytest.raises(NotAnOptionError) as caught:
         await Mistaken().checked_answer(Asking(), EVALUATING, "decides", OPTIONS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
 from prism.statechart import AgentState, StatechartOracle, format_context
-from prism.statechart.oracle import REASON_CHARS, TEXT_CHARS, one_line, parse_written, writing_schema
+from prism.statechart.oracle import REASON_CHARS, TEXT_CHARS, one_line, options_schema, parse_written
 from tests.catalogue import catalogue
 from tests.statechart.scripted import Asking, ScriptedClient
 
@@ -103,7 +103,7 @@ def test_an_answer_that_names_no_option_has_no_text_either() -> None:
 
 
 def test_the_schema_has_the_options_and_no_lengths() -> None:
-    schema = writing_schema(OPTIONS, KEY)
+    schema = options_schema(OPTIONS, KEY, ("text", "reason"))
     assert schema["properties"][KEY]["enum"] == ["scrolling", "composing"]
     assert schema["required"] == list(schema["properties"])
     assert "maxLength" not in json.dumps(schema)
