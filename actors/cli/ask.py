@@ -12,10 +12,9 @@ import msgspec
 from rich.console import RenderableType
 
 from actors.cli.command import command, count_option, option, path_option
-from actors.cli.options import RUN, out_option, set_option, with_log_options
+from actors.cli.options import RUN, TRUST, ask_to_run_code, out_option, set_option, with_log_options
 from actors.cli.render import line, show, table
 from actors.cli.run_command import logging_trouble, with_progress
-from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
 from actors.display.work import Standing, progress_shown
 from actors.logs.output import say

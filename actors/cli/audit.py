@@ -15,10 +15,9 @@ import click
 from rich.console import RenderableType
 
 from actors.cli.command import command, count_option, flag, option, path_option
-from actors.cli.options import Directory, require, set_option, with_log_options
+from actors.cli.options import TRUST, Directory, ask_to_run_code, can_ask, require, set_option, with_log_options
 from actors.cli.render import show, table
 from actors.cli.run_command import logging_trouble
-from actors.cli.trust import TRUST, ask_to_run_code, can_ask
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE
 from actors.store.lock import locked

@@ -13,10 +13,9 @@ from rich.markdown import Markdown
 
 from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_tables import asked_together, run_s
-from actors.cli.options import out_option, require, run_name
+from actors.cli.options import TRUST, out_option, require, run_name
 from actors.cli.render import facts, show
 from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup, interruptible, make_directory
-from actors.cli.trust import TRUST
 from actors.core.machine import processors
 from actors.display.console import unwrapped_console
 from actors.display.words import duration

@@ -13,11 +13,11 @@ import msgspec
 from rich.console import RenderableType
 
 from actors.cli.command import command, count_option, option
-from actors.cli.options import PACKED_RUN, require, shown, with_log_options
+from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, require, shown, with_log_options
 from actors.cli.render import line, show, table
-from actors.cli.run_command import futures_shown
-from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.errors import DiskFailedError, RunDirectoryError
+from actors.cli.run_command import logging_trouble
+from actors.core.errors import DiskFailedError, RunDirectoryError, ungrouped
+from actors.display.work import Standing, progress_shown
 from actors.logs.output import say
 from actors.studies.causes.record import KINDS, Causes, keep
 from actors.studies.causes.search import causes
@@ -101,7 +101,14 @@ def cause(  # one for each option
     require(["scipy"], "prism cause has intervals by scipy")
     ask_to_run_code(path)
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
-    found = anyio.run(futures_shown, partial(causes, path, of, by=by, agent=agent, **numbers))
+    standing = [Standing("doing the run again")]
+
+    def on_future(done: int, wanted: int) -> None:  # the first future is the run itself
+        if done > 1:
+            standing[0] = Standing(f"{done:,} of {wanted:,} other futures", done, wanted)
+
+    with logging_trouble(), ungrouped(), progress_shown(lambda: standing[0]):
+        found = anyio.run(partial(causes, path, of, by=by, agent=agent, on_progress=on_future, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show(found, lambda: causes_view(found))
     for note in found.notes:

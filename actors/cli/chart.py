@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from actors.cli.command import EXIT_THRESHOLD, command, flag, option, path_option
-from actors.cli.options import PackedOrDirectory, require, with_settings
+from actors.cli.options import TRUST, PackedOrDirectory, require, with_settings
 from actors.cli.render import print_json, show
-from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.display.console import echo_file

@@ -6,37 +6,32 @@ import logging
 import os
 import platform
 from contextlib import aclosing, closing
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 
 import anyio
 import click
 import msgspec
-from msgspec.structs import replace
 
 from actors.cli.command import command
-from actors.cli.forecast import rows as forecast_rows
-from actors.cli.options import set_option
+from actors.cli.options import TRUST, set_option
 from actors.cli.render import show, table
-from actors.cli.trust import TRUST
+from actors.cli.validate import forecast_rows
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import is_own
 from actors.factory.oracle_backends import check_models, make_model
 from actors.logs.output import output
 from actors.runs.forecast import Asked, first_question, forecast
-from prism.agents.turn import Question, turn
 from prism.config import Config
-from prism.economy.domain import EconomyDomain
-from prism.economy.initial import initial_state
 from prism.economy.nation import Proposed
-from prism.economy.oracle import EconomyOracle
-from prism.errors import OracleError, OracleUnavailableError
-from prism.llm import Health, LanguageModel, LLMClient, LLMFailureException, Tape
+from prism.errors import OracleUnavailableError
+from prism.llm import Health, LLMFailureException, Tape
 from prism.llm.tape import FORMAT
-from prism.statechart import Answer
 
 PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama", "rich", "structlog", "xxhash")
+TRIES = 2
+"""The times that the first question of a run is asked: a run asks again, too."""
 
 
 @command()
@@ -78,8 +73,8 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         return [("oracle choice", f"embedded, no server{answer}")]
     if settings.oracle.tape == "replay":
         return _check_tape(settings)
-    asked = first_question(settings) if is_own(settings) else None
-    health, proposed, decided = anyio.run(_check_model, settings, asked)
+    asked = first_question(settings) if settings.simulation.domain != "social" else None
+    health, answered = anyio.run(_check_model, settings, asked)
     rows = [
         ("oracle", f"{health.server} at {settings.llm.host}"),
         ("model", health.model),
@@ -87,57 +82,46 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
         ("answers by", health.dialect),
         ("latency", f"{health.latency_s:.3f} s"),
     ]
-    if proposed is not None:
-        again = ", at the second attempt" if proposed.chain.retry_count else ""
-        rows.append(("policy", f"answered {proposed.decision.action!r}"))
-        rows.append(("policy latency", f"{proposed.chain.duration_ms / 1000:.3f} s{again}"))
-    elif decided is not None:
-        rows.append(("question", f"answered {str(decided.state)!r}"))
-    elif health.note:  # about the choices of people; a policy has none
+    latency_s = health.latency_s
+    if answered is not None:
+        what, latency_s, calls = answered
+        again = ", at the second attempt" if calls > 1 else ""
+        rows.append(("question", f"answered {what!r} in {latency_s:.3f} s{again}"))
+    elif health.note:  # about the choices of people
         rows.append(("note", health.note))
-    latency_s = health.latency_s if proposed is None else proposed.chain.duration_ms / 1000
     return rows + forecast_rows(settings, forecast(settings, max(latency_s, 0.001)))
 
 
-async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, Proposed | None, Answer | None]:
-    """Return the health of the server, in an economy the policy that the model proposes, and its answer to a question.
+async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, tuple[str, float, int] | None]:
+    """Return the health of the server, and its answer to a question in a word, with the seconds and calls that it took.
 
     Args:
-        asked: the first question of a run in a domain of its own; None if there is none.
+        asked: the first question of a run of nations or of a domain of its own; None if there is none.
     """
-    log, discarding = logging.getLogger("prism"), logging.NullHandler()
+    log, discarding, failures = logging.getLogger("prism"), logging.NullHandler(), list[LLMFailureException]()
     async with aclosing(make_model(settings)) as model:
         health = await check_models(settings, model)
+        if asked is None:
+            return health, None
         log.addHandler(discarding)  # the doctor prints all that `prism` would log
         try:
-            if settings.simulation.domain == "economy":
-                return health, await _propose(settings, model), None
-            answer = None if asked is None else await asked.put_to(asked.domain.oracle(model))
-            return health, None, answer
-        except LLMFailureException as error:
-            whose = "an economy's question" if asked is None else "the first question of the run"
-            raise OracleUnavailableError(
-                f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to "
-                f"{whose}: {error.reason}: {error.detail}; a run would end there"
-            ) from error
+            while len(failures) < TRIES:
+                begun = perf_counter()
+                try:
+                    answer = await asked.put_to(asked.domain.oracle(model))
+                except LLMFailureException as error:
+                    failures.append(error)
+                    continue
+                is_policy = settings.simulation.domain == "economy"
+                what = msgspec.json.decode(answer.content, type=Proposed).decision.action if is_policy else answer.state
+                return health, (str(what), perf_counter() - begun, len(failures) + 1)
         finally:
             log.removeHandler(discarding)
-
-
-async def _propose(settings: Config, model: LanguageModel) -> Proposed:
-    """Return the first nation's proposal in an economy that starts without a file."""
-    domain = EconomyDomain(settings, initial_state(replace(settings.economy.initial, path=None)))
-    trigger = domain.world.triggers(0)[0]
-    question = turn(domain.chart, domain.agent(trigger.agent), trigger)
-    if not isinstance(question, Question):
-        raise OracleError(f"the nation {settings.economy.nations[0]!r} had nothing to ask about {trigger.name!r}")
-    asker = domain.asker(question)
-    # Asked as in a run, but by clients that ask a second time themselves.
-    ask = partial(LLMClient, model, seed=settings.llm.seed)
-    oracle = EconomyOracle(domain.model_components(lambda component: ask(component=component)))
-    options = domain.chart.valid_targets(asker.state, question.trigger)
-    answer = await oracle.answer(asker, asker.state, question.trigger, options, question.context)
-    return msgspec.json.decode(answer.content, type=Proposed)
+    last = failures[-1]
+    raise OracleUnavailableError(
+        f"{health.server} at {settings.llm.host} is there, but {health.model} gives no usable answer to the first "
+        f"question of the run: {last.reason}: {last.detail}; a run would end there"
+    ) from last
 
 
 def _check_tape(settings: Config) -> list[tuple[str, str]]:

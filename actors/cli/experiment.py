@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from msgspec.structs import asdict, replace
 
 from actors.cli.command import EXIT_THRESHOLD, flag, option, path_option
 from actors.cli.experiment_tables import outcome_parts, plan_parts, predictions_parts, threshold_said
-from actors.cli.options import run_name
+from actors.cli.options import TRUST, run_name
 from actors.cli.render import facts, line, show
 from actors.cli.study_options import (
     EXPERIMENT_OUT,
@@ -28,7 +27,6 @@ from actors.cli.study_options import (
     make_directory,
     refuse_without_packages,
 )
-from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.display.words import duration
@@ -118,10 +116,9 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, tape: Path | No
     outcome = done.outcome
     show({"directory": place, **asdict(outcome)}, lambda: outcome_parts(outcome, done.plan, place))
     refuse_lost(done, place)
-    missed = [threshold_said(each) for each in outcome.thresholds if not each.is_met]
-    if missed and output.is_quiet:
-        say("; ".join(missed), level="warning")
-    if missed:
+    if missed := [threshold_said(each) for each in outcome.thresholds if not each.is_met]:
+        if output.is_quiet:
+            say("; ".join(missed), level="warning")
         sys.exit(EXIT_THRESHOLD)
 
 
@@ -158,7 +155,7 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             register(out, made.sealed)
         promised = record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
-        is_first, begun, note = iter([True]), time.monotonic(), ""
+        is_first, note = iter([True]), ""
 
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
@@ -166,12 +163,10 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
 
             def shown() -> Standing:
                 now = executor.standing
-                ended, total, since_s = now.done + now.failed, now.total + known, time.monotonic() - begun
-                parts = [f"{ended + known:,} of {total:,} cells", f"{now.running:,} running", f"{now.failed:,} failed"]
-                parts += [*(f"{reason} {times:,} times" for reason, times in now.losses.items()), duration(since_s)]
-                if 0 < ended < now.total:
-                    parts.append(f"{duration(since_s / ended * (now.total - ended))} left")
-                return Standing(", ".join([*parts, *([now.note] if now.note else [])]), ended + known, total)
+                ended, total = now.done + now.failed + known, now.total + known
+                parts = [f"{ended:,} of {total:,} cells", f"{now.running:,} running", f"{now.failed:,} failed"]
+                parts += [f"{reason} {times:,} times" for reason, times in now.losses.items()]
+                return Standing(", ".join([*parts, *([now.note] if now.note else [])]), ended, total)
 
             def on_done(cell: Cell, done: Done) -> None:
                 nonlocal note
@@ -192,14 +187,11 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             values, unread = read_values(made, out, failed)
             problems = {**failed, **unread}
             counted = gateway and gateway.statistics()
-        use = use_of_model(made, out, counted, is_replay=tape is not None)
         outcome = outcome_of(made, values, promised, out)
-        scores = (
-            None
-            if made.sealed is None
-            else scores_of_runs(made.sealed, made.experiment.seeds, values, out, cells_begun(out), made.notes)
-        )
-        outcome = replace(outcome, model=use, predictions=scores)
+        outcome = replace(outcome, model=use_of_model(made, out, counted, is_replay=tape is not None))
+        if made.sealed is not None:
+            scores = scores_of_runs(made.sealed, made.experiment.seeds, values, out, cells_begun(out), made.notes)
+            outcome = replace(outcome, predictions=scores)
         write_outcome(out, made, values, outcome)
         return Executed(made, outcome, values, problems)
 
@@ -226,11 +218,8 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     docs/experiments.md says what a prediction is.
     """
     refuse_without_packages()
-    plan, place, target = (
-        make_plan(path, is_sealed=False),
-        out or EXPERIMENTS / run_name(path),
-        to or file.with_suffix(SUFFIX),
-    )
+    plan, target = make_plan(path, is_sealed=False), to or file.with_suffix(SUFFIX)
+    place = out or EXPERIMENTS / run_name(path)
     with telling_kind(file, PREDICTIONS):
         text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
         predictions = read_predictions(text, str(file), plan.experiment)

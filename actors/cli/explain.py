@@ -11,10 +11,9 @@ import anyio
 import click
 
 from actors.cli.command import command, count_option, option
-from actors.cli.options import PACKED_RUN, with_log_options
+from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, with_log_options
 from actors.cli.render import show
 from actors.cli.run_command import with_progress
-from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.work import step_shown
 from actors.explain.path import explain_path
 from actors.explain.posts import explain_post

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, flag, option
-from actors.cli.options import PackedOrDirectory, out_option
+from actors.cli.options import TRUST, PackedOrDirectory, out_option
 from actors.cli.render import show
-from actors.cli.trust import TRUST
 from actors.display.work import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals

@@ -1,21 +1,27 @@
-"""The options that commands share, and the configuration that they read."""
+"""The options that commands share, the configuration that they read, and the question before unknown code is run."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from actors.cli.command import count_option, flag, option
 from actors.core.errors import RunDirectoryError
 from actors.core.machine import not_installed
+from actors.display.console import echo
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
+from prism.quoting import printable
+
+if TYPE_CHECKING:
+    from actors.factory.own_code import OwnCode
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -193,3 +199,54 @@ def run_name(config: Path) -> str:
     """Return the name for runs of this file: the file's, or its directory's for a name that `prism init` writes."""
     given = {FILE_NAME, *(f"{command}.yaml" for command in STUDIES.values())}
     return config.resolve().parent.name or config.stem if config.name in given else config.stem
+
+
+def _choose_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    from actors.factory.own_code import known_code  # noqa: PLC0415  # it takes a quarter of a second to import
+
+    def choose(trusts: bool) -> None:
+        known_code.trusts = trusts
+
+    choose(value)
+    context.call_on_close(lambda: choose(False))
+
+
+TRUST = flag(
+    "--trust",
+    expose_value=False,
+    callback=_choose_trust,
+    help="Run the code of the run's chart or domain, also if you have not run it here before: read it first.",
+)
+
+
+def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
+    """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it."""
+    from actors.factory.own_code import allow, known_code, untrusted  # noqa: PLC0415  # as above
+    from actors.runs.compatibility import unknown_code_of  # noqa: PLC0415
+
+    unknown = unknown_code_of(path, overrides)
+    if not unknown:
+        return
+    if known_code.trusts:
+        say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}", level="warning")
+    elif can_ask():
+        told = f"{printable(str(path))}: this command runs Python code that you have not run here before:"
+        for line in (told, *(f"  {each}" for each in _lines(unknown))):
+            echo(line, err=True)
+        echo("It could do anything that you can do on this machine. Read it first.", err=True)
+    if not known_code.trusts and not (can_ask() and click.confirm("Run it?", default=False, err=True)):
+        raise untrusted(unknown)
+    allow(unknown)
+
+
+def can_ask() -> bool:
+    """Return whether a question would be seen and answered: on a terminal, beside no log lines in JSON."""
+    return not output.is_json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _lines(unknown: Sequence[OwnCode]) -> list[str]:
+    """Return each file with its hash."""
+    sources = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
+    return [f"{printable(str(file))} (sha256 {sha256})" for file, sha256 in sources.items()]

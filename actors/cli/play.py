@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, option
-from actors.cli.options import Directory, choose_config, require, run_name, with_settings
-from actors.cli.trust import TRUST
+from actors.cli.options import TRUST, Directory, choose_config, require, run_name, with_settings
 from actors.cli.view import serve_page, with_address
 
 

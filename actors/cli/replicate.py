@@ -12,10 +12,9 @@ from rich.text import Text
 
 from actors.cli.command import command
 from actors.cli.experiment import execute, refuse_lost
-from actors.cli.options import out_option, run_name
+from actors.cli.options import TRUST, out_option, run_name
 from actors.cli.render import line, show, table
 from actors.cli.study_options import JOBS, STUDY_DIRECTORY, refuse_without_packages
-from actors.cli.trust import TRUST
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, flag, option, path_option
-from actors.cli.options import PackedOrDirectory, require
+from actors.cli.options import TRUST, PackedOrDirectory, ask_to_run_code, require
 from actors.cli.render import show
-from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed

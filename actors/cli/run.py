@@ -9,7 +9,6 @@ from pathlib import Path
 
 import anyio
 
-from actors.cli.building import build_with_progress
 from actors.cli.command import command, count_option, flag, path_option
 from actors.cli.options import (
     DETAILS,
@@ -17,6 +16,8 @@ from actors.cli.options import (
     PACKED_RUN,
     RUN,
     TICKS,
+    TRUST,
+    ask_to_run_code,
     choose_config,
     out_option,
     run_name,
@@ -27,7 +28,7 @@ from actors.cli.options import (
 )
 from actors.cli.render import show
 from actors.cli.run_command import run_and_report, with_progress
-from actors.cli.trust import TRUST, ask_to_run_code
+from actors.cli.validate import build_with_progress
 from actors.core.errors import ActorError
 from actors.core.phase import DONE
 from actors.display.work import step_shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from actors.core.errors import ungrouped
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS, FALLBACK_SHARE, SPEND_CAP
 from actors.display.progress import show_progress
 from actors.display.words import amount_of, duration, usd
-from actors.display.work import GREETING, PREPARING, Standing, progress_shown, step_shown
+from actors.display.work import GREETING, PREPARING, step_shown
 from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import logging_to
@@ -162,27 +161,6 @@ async def with_progress(function: Callable[[Callable[[Simulation], None]], Await
             result = await function(on_begin)
             tasks.cancel_scope.cancel()
     return result
-
-
-async def futures_shown(search: Callable[..., Awaitable[T]]) -> T:
-    """Return the result of a search in other futures of a run, and show its progress, with the time left."""
-    done, wanted, begun = 0, 0, time.monotonic()
-
-    def note(done_now: int, wanted_now: int) -> None:
-        nonlocal done, wanted, begun
-        if not done:
-            begun = time.monotonic()
-        done, wanted = done_now, wanted_now
-
-    def standing() -> Standing:
-        if done < 2:
-            return Standing("doing the run again")
-        each_s = (time.monotonic() - begun) / (done - 1)
-        pace = f"{1.0 / max(each_s, 1e-9):,.1f} a second, {duration(each_s * (wanted - done))} left"
-        return Standing(f"{done:,} of {wanted:,} other futures, {pace}", done, wanted)
-
-    with logging_trouble(), ungrouped(), progress_shown(standing):
-        return await search(on_progress=note)
 
 
 TOLD = (

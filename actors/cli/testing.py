@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
-from types import FrameType
 from typing import Any
 
 import click
 
-from actors.cli.command import Group, count_option, option, path_option
+from actors.cli.command import Group, count_option, option
 from actors.cli.render import show, table
 from actors.display.console import echo
 from actors.logs.output import output
-from actors.testing import (
-    Exchange,
-    Fault,
-    FaultPlan,
-    Latency,
-    ModelServer,
-    ModelServerError,
-    ServerSettings,
-)
+from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ModelServerError, ServerSettings
 
 DEFAULT = ServerSettings()
 OLLAMA_PORT = 11434
-
-
-SECONDS = click.FloatRange(min=0)
 
 
 def _pairs(example: str, read: Callable[[str, str], tuple[Any, Any]]) -> Callable[..., dict[Any, Any]]:
@@ -77,7 +63,7 @@ def testing() -> None:
     metavar="NAME",
     help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
-@option("--latency", type=SECONDS, default=0.0, metavar="S", help="Seconds a call takes, on average.")
+@option("--latency", type=click.FloatRange(min=0), default=0.0, metavar="S", help="Seconds a call takes, on average.")
 @option(
     "--faults",
     type=click.FloatRange(0, 1),
@@ -102,15 +88,24 @@ def testing() -> None:
     metavar="N=NAME",
     help="Let the N-th call fail in this way, as in --fault-at 3=reset. May be repeated.",
 )
-@path_option("--log", help="Append each request to FILE once it has ended, a line of JSON each.")
+@option(
+    "--log",
+    type=click.File("a", encoding="utf-8", lazy=False),
+    metavar="FILE",
+    help="Append each request to FILE once it has ended, a line of JSON each.",
+)
 def serve(**given: Any) -> None:
     """Serve a stand-in for a model, which fails as told.
 
     It speaks Ollama's API and OpenAI's. It has no model: it answers each question within the schema that comes with it,
     with made-up values, and the same question in the same way. Ctrl-C ends it and prints what it was asked.
     """
-    begun = monotonic()
+    begun, log = monotonic(), given["log"]
     shares = dict.fromkeys(Fault, given["faults"] / len(Fault)) if given["faults"] else {}
+
+    def note(exchange: Exchange) -> None:
+        print(exchange.line(), file=log, flush=True)
+
     try:
         settings = ServerSettings(
             models=given["models"],
@@ -118,22 +113,20 @@ def serve(**given: Any) -> None:
             faults=FaultPlan(shares={**shares, **given["shares"]}, at=given["at"]),
             keeps=0,  # the caller cannot read them from here
         )
-        with ExitStack() as stack:
-            on_exchange = stack.enter_context(_log(given["log"])) if given["log"] else None
-            server = ModelServer(settings, host=given["host"], port=given["port"], on_exchange=on_exchange)
-            stack.enter_context(server)
+        host, port = given["host"], given["port"]
+        with ModelServer(settings, host=host, port=port, on_exchange=note if log else None) as server:
             echo(f"listening on {server.url}", err=output.as_json)
             if not output.is_quiet:
-                host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host)  # noqa: S104 - compared with only
-                url, model = server.url if host is None else f"http://{host}:{server.port}", server.settings.models[0]
+                model = server.settings.models[0]
                 chosen = "" if model in DEFAULT.models else f" --set llm.model={model}"
                 echo(
                     "try it from another terminal:\n"
                     "  prism init --example ollama\n"
-                    f"  prism run ollama/prism.yaml --set llm.host={url}{chosen}\n"
+                    f"  prism run ollama/prism.yaml --set llm.host={server.url}{chosen}\n"
                     "Ctrl-C ends it and prints what it was asked."
                 )
-            _wait_for_signal()
+            with suppress(KeyboardInterrupt):
+                signal.pause()
     except ModelServerError as error:
         raise click.ClickException(str(error)) from None
     counts = server.statistics()
@@ -148,33 +141,3 @@ def serve(**given: Any) -> None:
         "in slots at once": f"{counts.peak_busy:,} at most",
     }
     show(counts, lambda: ["", table(("", ""), [*rows.items()])])
-
-
-@contextmanager
-def _log(path: Path) -> Iterator[Any]:
-    try:
-        file = path.open("a", encoding="utf-8", buffering=1)
-    except OSError as error:
-        raise click.ClickException(f"--log: {path}: cannot be written: {error.strerror}") from None
-
-    def write(exchange: Exchange) -> None:
-        file.write(exchange.line() + "\n")
-
-    with file:
-        yield write
-
-
-def _wait_for_signal() -> None:
-    """Return at the first SIGINT or SIGTERM."""
-    ended = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        ended.set()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, end) for number in numbers]
-    try:
-        ended.wait()
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)

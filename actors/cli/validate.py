@@ -1,26 +1,29 @@
-"""`prism validate`: checks a configuration and its input files, without running them."""
+"""`prism validate`: checks a configuration and its input files. What it says of a run, other commands say, too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 
 import anyio
 
-from actors.cli.building import build_with_progress
 from actors.cli.command import command, flag
-from actors.cli.forecast import deliberation
-from actors.cli.options import choose_config, with_settings
+from actors.cli.options import TRUST, choose_config, with_settings
 from actors.cli.render import show
-from actors.cli.trust import TRUST
-from actors.display.words import duration
+from actors.display.words import duration, plain, usd
+from actors.display.work import SHOWN_AFTER_S, Standing, progress_shown
 from actors.factory.config_file import placing, read_config
-from actors.factory.domains import lines_of_domain, no_effect_of
+from actors.factory.domains import BuiltDomain, build_domain, lines_of_domain, no_effect_of
 from actors.factory.oracle_backends import check_oracle
+from actors.runs.forecast import FACTOR, Forecast, MeasuringModel, first_question, forecast
 from prism.config import Config
 from prism.domain import said_by
+from prism.llm.oracle import SocialModelOracle
 from prism.llm.prompt import NEEDED
 from prism.no_effect import told
+from prism.sharing.table import calls_a_judgement
+from prism.wording import counted
 
 
 @command()
@@ -55,15 +58,12 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
     notes = [*said_by(built.domain).understood, *lines_of_domain(settings, built.domain), *idle]
     expected = dict[str, str]()  # the needs of the run of this machine and of a model, each in words
     if foretells:
-        from actors.cli.forecast import rows  # noqa: PLC0415  # it runs a simulation: most checks need none
-        from actors.runs.forecast import forecast  # noqa: PLC0415
-
         estimate = forecast(settings)
         seconds = settings.simulation.length * estimate.tick_s
         expected["this machine"] = f"about {duration(seconds)} to run without a model"
         if settings.oracle.backend == "choice":
             expected[""] = "oracle.backend is choice, which asks no model; a model would be asked as follows"
-        expected |= rows(settings, estimate)
+        expected |= forecast_rows(settings, estimate)
     prompt = _prompt(settings) if prompts else []
     lines = [
         f"{path}: ok: {built.domain.size:,} agents, {length}, seed {simulation.seed}, oracle {settings.oracle.backend}",
@@ -80,9 +80,6 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
 
 def _prompt(config: Config) -> list[tuple[str, str]]:
     """Return the roles and texts of the first prompt of a run, and last the texts that were filled in."""
-    from actors.runs.forecast import MeasuringModel, first_question  # noqa: PLC0415  # as above
-    from prism.llm.oracle import SocialModelOracle  # noqa: PLC0415
-
     asked = first_question(config)
     if asked is None:
         return [("prompt", "the beginning of the run has no question")]
@@ -95,3 +92,67 @@ def _prompt(config: Config) -> list[tuple[str, str]]:
     texts = {name: prompt.value(name) for name in prompt.template.placeholders if name not in NEEDED}
     filled = [f"{{{name}}}: {text}" for name, text in texts.items() if text]
     return [*parts, (f"filled in: template {prompt.template.sha256[:12]}", "\n".join(filled))]
+
+
+def forecast_rows(config: Config, expected: Forecast) -> list[tuple[str, str]]:
+    """Return the calls, tokens, dollars and hours of a run."""
+    oracle = config.oracle
+    read, written = expected.prompt_tokens, expected.completion_tokens
+    about = "at most about" if oracle.sharing.by == "archetype" else "about"
+    calls = f"{about} {_rounded(expected.calls)}{_cap(oracle.max_calls, expected.calls, 'max_calls')}"
+    if oracle.sharing.by == "archetype":
+        by = "audits, and each archetype of the rehearsal"
+        if config.llm.method == "auto" and (times := calls_a_judgement(config)) > 1:
+            by += f"; {times} times as many if the server has no probabilities"
+        calls += f" ({by}) for about {_rounded(expected.questions)} questions"
+    tokens = (
+        f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
+    )
+    cost, most = "unknown: set llm.prices.input and llm.prices.output", oracle.max_usd
+    if expected.usd is not None:
+        capped = "" if most is None or expected.usd < most else f"; the run stops at oracle.max_usd {usd(most)}"
+        cost = f"about {usd(expected.usd)}{capped}"
+    at_once = f"{plain(expected.latency_s, 3)} s a call and up to {oracle.max_concurrency} at once"
+    rehearsal = f"{expected.ticks:,} ticks of {expected.agents:,} agents without a model"
+    return [
+        ("calls", calls),
+        ("tokens", tokens),
+        ("cost", cost),
+        ("time", f"at least {duration(expected.hours * 3600)}, at {at_once}"),
+        ("forecast from", f"{rehearsal}; usually right within a factor of {FACTOR}"),
+    ]
+
+
+def _cap(most: int | None, expected: int, name: str) -> str:
+    return "" if most is None or expected < most else f"; oracle.{name} is {most:,}"
+
+
+def _rounded(number: int) -> str:
+    """Return a number with two significant digits: a forecast knows no more."""
+    digits = max(0, len(str(number)) - 2)
+    return f"{round(number, -digits):,}"
+
+
+def deliberation(config: Config) -> str | None:
+    """Return how many ticks people deliberate, and what a slower answer does; None in a domain without deliberation."""
+    if not config.deliberates:
+        return None
+    minutes, ticks = config.population.deliberation_minutes, config.deliberation_ticks
+    if not ticks:
+        return "deliberation: none, so a decision takes effect in the tick of its question"
+    of_time = f"{minutes:g} simulated minutes are {counted(ticks, 'tick')} of {config.simulation.tick_seconds:g} s"
+    late = "a later answer is a fallback" if config.oracle.mode == "realtime" else "the clock waits for a longer one"
+    is_embedded = config.oracle.backend == "choice"
+    return f"deliberation: {of_time}; {'the embedded oracle answers at once' if is_embedded else late}"
+
+
+def build_with_progress(config: Config) -> BuiltDomain:
+    """Build the domain of a configuration, and show the step and its time if it takes long."""
+    step, begun = "building", perf_counter()
+
+    def begin(next_step: str) -> None:
+        nonlocal step, begun
+        step, begun = next_step, perf_counter()
+
+    with progress_shown(lambda: Standing(f"{step}, {duration(perf_counter() - begun)}"), after_s=SHOWN_AFTER_S):
+        return build_domain(config, begin)

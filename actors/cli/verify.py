@@ -9,10 +9,9 @@ from pathlib import Path
 import anyio
 
 from actors.cli.command import EXIT_FAILED, command, flag
-from actors.cli.options import PACKED_RUN, shown
+from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, shown
 from actors.cli.render import show
 from actors.cli.run_command import with_progress
-from actors.cli.trust import TRUST, ask_to_run_code
 from actors.runs.directory import RunDirectory
 from actors.runs.verify import recompute, verify_run, without_replay
 

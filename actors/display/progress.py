@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from time import perf_counter
 from typing import Any
 
 import anyio
-from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -22,7 +20,6 @@ from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 from prism.palette import state_styles
 from prism.quoting import printable
-from prism.wording import counted
 
 REFRESH_S = 0.25
 REPLAYING = "doing recorded ticks again"
@@ -145,7 +142,7 @@ def line(progress: Progress, pace: Pace) -> str:
     )
 
 
-def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> RenderableType:
+def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Table:
     """Return the progress as a table: phase, ticks, agents by state, rates and oracle, and lines about the world."""
     # 1. The ticks done, as a bar and in numbers.
     tick, ticks = progress.tick, progress.ticks
@@ -179,50 +176,23 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Ren
         ("fallbacks", f"{progress.fallbacks:,}", ""),
     ):
         rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
-    return Group(
-        phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo),
-        head,
-        Text(time, style="dim"),
-        Text(),
-        states,
-        Text(),
-        rows,
-        *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights),
-    )
-
-
-class ProgressView:
-    """The progress as a notebook shows it: a bar and three lines, or one plain line where there is no HTML."""
-
-    def __init__(self, progress: Progress, pace: Pace) -> None:
-        self._progress = progress
-        self._pace = pace
-
-    def __repr__(self) -> str:
-        return line(self._progress, self._pace)
-
-    def _repr_html_(self) -> str:
-        progress, pace = self._progress, self._pace
-        phase = phase_words(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
-        states = ", ".join(f"{count:,} {escape(state)}" for state, count in progress.agents_by_state.items() if count)
-        return (
-            f'<progress value="{progress.tick}" max="{progress.ticks}"></progress> '
-            f"tick {progress.tick:,} of {progress.ticks:,} ({share(progress.tick, progress.ticks)}), "
-            f"{duration(pace.elapsed_s)} elapsed, {duration(pace.eta_s(progress))} to go<br>{escape(phase)}<br>"
-            f"{states}; oracle: {progress.oracle_queue:,} waiting, {progress.oracle_in_flight:,} being asked, "
-            f"{counted(progress.fallbacks, 'fallback')}"
-        )
+    whole = Table.grid(expand=True)
+    phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
+    lines = [Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights]
+    for part in (phase, head, Text(time, style="dim"), Text(), states, Text(), rows, *lines):
+        whole.add_row(part)
+    return whole
 
 
 async def show_in_notebook(read: Callable[[], Progress]) -> None:
-    """Show progress below the running cell until cancelled. The last display stays there."""
+    """Show the table below the running cell until cancelled. The last one stays there."""
     from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
 
     pace = Pace(read)
-    shown = display(ProgressView(pace.now(), pace), display_id=True)
+    shown = display(table(pace.now(), pace), display_id=True)
     try:
         while True:
             await anyio.sleep(REFRESH_S)
-            shown.update(ProgressView(pace.now(), pace))
+            shown.update(table(pace.now(), pace))
     finally:
-        shown.update(ProgressView(pace.now(), pace))
+        shown.update(table(pace.now(), pace))

@@ -34,7 +34,7 @@ class Standing(NamedTuple):
 
     Args:
         words: the state in words.
-        done, whole: the part that is done, and the whole; without a whole there is no bar.
+        done, whole: the part that is done, and the whole; without a whole there is no bar, and no time left.
     """
 
     words: str
@@ -78,15 +78,27 @@ def step_shown(step: str) -> AbstractContextManager[None]:
 
 
 def _show(console: SafeConsole | None, read: Callable[[], Standing], ended: Event, after_s: float) -> None:
+    first: tuple[float, float] | None = None  # the time at which the whole was known, and the part that was done then
+
+    def told() -> Standing:
+        """Return the present state, with the time that is left at the mean pace so far."""
+        nonlocal first
+        now, time_s = read(), perf_counter()
+        if not now.whole:
+            return now
+        since_s, before = first = first or (time_s, now.done)
+        left_s = (now.whole - now.done) * (time_s - since_s) / max(1e-9, now.done - before)
+        return now._replace(words=f"{now.words}, {duration(left_s)} left") if before < now.done < now.whole else now
+
     def drawn() -> Table:
-        now, bar = read(), Table.grid(padding=(0, 1))
+        now, bar = told(), Table.grid(padding=(0, 1))
         words = Text(printable(now.words if now.whole else f"prism: {now.words}"))
         bar.add_row(*([ProgressBar(now.whole, now.done, width=30)] if now.whole else []), words)
         return bar
 
     if console is None:
         while not ended.wait(LINE_EVERY_S):
-            say(read().words)
+            say(told().words)
     elif not ended.wait(after_s):
         with Live(get_renderable=drawn, console=console, transient=True):
             ended.wait()

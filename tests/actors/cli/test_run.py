@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from actors.cli import building
-from actors.cli.building import build_with_progress
+from actors.cli import validate
 from actors.cli.options import run_name
 from actors.display import work
 from actors.factory.calibrated import fitted_settings
-from actors.logs.output import output
 from prism.config import Config, PopulationConfig, load_config
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
@@ -118,26 +116,10 @@ def test_a_run_is_called_after_its_configuration_or_the_directory_of_it(path: st
     assert run_name(Path(path)) == name
 
 
-TWENTY = Config(population=PopulationConfig(size=20))
-
-
-def test_a_large_population_is_announced_and_a_small_or_a_quiet_one_is_not(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert build_with_progress(TWENTY).domain.size == 20
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(building, "SHOWN_FROM", 20)
-    build_with_progress(TWENTY)
-    assert capsys.readouterr().err.startswith("prism: drawing who of 20 people follows whom\n")
-    monkeypatch.setattr(output, "is_quiet", True)
-    build_with_progress(TWENTY)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_step_in_which_a_world_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(work, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(building, "SHOWN_FROM", 20)
-    build_with_progress(TWENTY)
+    monkeypatch.setattr(validate, "SHOWN_AFTER_S", 0.0)
+    validate.build_with_progress(Config(population=PopulationConfig(size=20)))
     assert "prism: preparing the world, 0 s" in screen.getvalue()

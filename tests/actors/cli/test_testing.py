@@ -64,7 +64,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
         made.append(ModelServer(*arguments, **options))
         return made[-1]
 
-    monkeypatch.setattr("actors.cli.testing._wait_for_signal", lambda: None)
+    monkeypatch.setattr("signal.pause", lambda: None)
     monkeypatch.setattr("actors.cli.testing.ModelServer", make)
     options = "--port 0 --model a --model b --latency 2 --faults 0.08 --fault hang=0.5 --fault-at 3=cut"
     ended = prism("testing", "serve", *options.split())

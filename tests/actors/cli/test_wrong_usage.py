@@ -99,7 +99,7 @@ kept => kept/prism.yaml: exists already and was left as it is
 --fault fire=0.1 => Invalid value for '--fault': 'fire=0.1' is not NAME=SHARE, as in hang=0.1; faults are hang, cut,
 --fault-at x=hang => Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset
 --latency inf => latency mean_s: must be a finite number from 0 on, not inf
---log no/such/dir.log => --log: no/such/dir.log: cannot be written: No such file or directory
+--log no/such/dir.log => Invalid value for '--log': 'no/such/dir.log': No such file or directory
 # validate-world
 nowhere => nowhere:
 run again => again: has the seed of run: the same run twice tells no more than once

@@ -37,7 +37,7 @@ def shown(progress: Progress, pace: Pace, width: int = 80, highlights: Sequence[
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     console.print(table(progress, pace, highlights))
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
 def test_a_plain_line_says_how_far_how_fast_and_who_is_where() -> None:
@@ -69,7 +69,7 @@ def test_the_table_of_a_long_run_of_many_fits_its_terminal() -> None:
         cost_usd=99_999.0,
     )
     drawn = shown(long, Pace(lambda: long), 80).splitlines()
-    assert max(map(len, drawn)) == 80
+    assert max(map(len, drawn)) <= 80
     assert len(drawn) == 10, "nothing takes two lines"
     for whole in (
         "tick 201,600 of 1,201,600 (16%)",
