@@ -21,7 +21,7 @@ from actors.cli.run_command import logging_trouble
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE
 from actors.store.lock import locked
-from actors.studies.audit.audit import DRAWS, LEAST, Auditing, Options
+from actors.studies.audit.audit import DRAWS, Auditing, Options
 from actors.studies.audit.record import AUDIT, answers_kept, keep_audit
 from prism.audit import Audit, Claim, examined, findings_or_none
 from prism.audit.shift import FEWEST
@@ -54,13 +54,6 @@ WIDTH = 100
     help="Choices of real people: the columns agent and choice, and tick for those about a recorded question.",
 )
 @option("--of", "measures", multiple=True, metavar="MEASURE", help="A measure of a run to follow; may be repeated.")
-@option(
-    "--least",
-    type=click.FloatRange(min=0.0, max=100.0),
-    default=LEAST,
-    metavar="POINTS",
-    help="A shift of an option's share matters from so many percentage points on.",
-)
 @count_option(
     "--draws",
     least=0,
@@ -81,7 +74,6 @@ def audit(  # one for each option
     about: str,
     against: Path | None,
     measures: tuple[str, ...],
-    least: float,
     draws: int,
     jobs: int,
     overrides: tuple[str, ...],
@@ -98,7 +90,7 @@ def audit(  # one for each option
     require(["scipy"], "prism audit has intervals by scipy")
     ask_to_run_code(path, overrides)
     with locked(path):
-        auditing = Auditing(path, Options(calls, other, about, against, measures, least, overrides, draws, jobs))
+        auditing = Auditing(path, Options(calls, other, about, against, measures, overrides, draws, jobs))
         say(auditing.plan)
         if not yes and calls is None:
             if not can_ask():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -19,19 +17,18 @@ from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup,
 from actors.core.machine import processors
 from actors.display.console import unwrapped_console
 from actors.display.words import duration
-from actors.display.work import Standing, live_console, progress_shown
+from actors.display.work import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.store.lock import locked
 from actors.studies.calibration.calibration_plan import (
-    CalibrationPlan,
     asking_of_calibration,
     cell_of,
     make_calibration_plan,
     middle_of,
 )
 from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
-from actors.studies.calibration.run import OnRuns, run_calibration
+from actors.studies.calibration.run import run_calibration
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
@@ -110,12 +107,18 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
     make_directory(place)
     if lacks := reasons(required_steps(made.calibration, made.real)):
         say(f"{path}: no fit can be reported, whatever the runs find: {'; '.join(lacks)}")
-    asking = asking_of_calibration(made)
+    asking, total = asking_of_calibration(made), sum(planned_runs(made.calibration).values())
+    done, step_now = 0, "begins"
+
+    def on_runs(step: str, count: int, _: bool) -> None:
+        nonlocal done, step_now
+        done, step_now = done + count, step
+
     with (
         locked(place),
         interruptible(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
-        _shown(made) as on_runs,
+        progress_shown(lambda: Standing(f"{step_now}: run {done:,} of {total:,}", done, total)),
         opened(Where(on=on, jobs=jobs, gateway=gateway and gateway.place)) as executor,
     ):
         keep_own(place, made.own)
@@ -130,21 +133,3 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
         why = f": {'; '.join(reasons(result.steps))}" if output.is_quiet else "; what it lacks stands above"
         say(f"{path}: no fit is reported{why}", level="warning")
         sys.exit(EXIT_THRESHOLD)
-
-
-@contextmanager
-def _shown(made: CalibrationPlan) -> Iterator[OnRuns]:
-    """Show progress on a terminal, or else a line for each batch of runs."""
-    total, done, step_now = sum(planned_runs(made.calibration).values()), 0, "begins"
-
-    def on_runs(step: str, count: int, were_done: bool) -> None:
-        nonlocal done, step_now
-        done, step_now = done + count, step
-        if count and not were_done and live_console() is None:
-            say(standing().words)
-
-    def standing() -> Standing:
-        return Standing(f"{step_now}: run {done:,} of {total:,}", done, total)
-
-    with progress_shown(standing, has_lines=False):
-        yield on_runs

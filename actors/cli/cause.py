@@ -32,19 +32,9 @@ def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
     return kinds
 
 
-class _Outcome(click.ParamType[str]):
-    """An outcome: a measure, or a cascade."""
-
-    name = "measure"
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """Return examples."""
-        return "Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"
-
-
 @command()
 @PACKED_RUN
-@option("--of", type=_Outcome(), required=True, metavar="MEASURE", help="The outcome: a measure, or cascade:POST.")
+@option("--of", required=True, metavar="MEASURE", help="The outcome: a measure, such as likes, or cascade:POST.")
 @option(
     "--by",
     default="",

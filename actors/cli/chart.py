@@ -34,7 +34,6 @@ RUN_PATH = PackedOrDirectory()
 
 
 def _svg(chart: Outline) -> str:
-    """Return the picture in the light theme."""
     require(["altair", "vl_convert"], "prism chart draws pictures with altair", "plots")
     from actors.plots import render, statechart  # noqa: PLC0415  # altair is an optional package
     from actors.plots.render import plain  # noqa: PLC0415

@@ -35,14 +35,7 @@ from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
-from actors.studies.experiments.outcome import (
-    OUTCOME,
-    Outcome,
-    Values,
-    outcome_of,
-    read_values,
-    write_outcome,
-)
+from actors.studies.experiments.outcome import OUTCOME, Outcome, Values, outcome_of, read_values, write_outcome
 from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, text_of
 from actors.studies.experiments.plan_record import record_plan
 from actors.studies.experiments.processes import Where, cells_to_do, opened, room

@@ -8,7 +8,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -21,14 +20,7 @@ from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import promised_so_far
 from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
-from actors.studies.experiments.shared_oracle import (
-    Asking,
-    ModelUse,
-    asking_of,
-    asks_model,
-    limits_of,
-    used_so_far,
-)
+from actors.studies.experiments.shared_oracle import Asking, ModelUse, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
 from prism.experiment import (
     SAMPLED,
@@ -43,11 +35,6 @@ from prism.quoting import printable
 
 ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 """The most rows, groups and answers that are shown; the files have all."""
-
-
-def page_command(out: Path) -> str:
-    """Return the command that makes a page of an experiment, and makes it anew each time."""
-    return f"prism report {shlex.quote(str(out))} --out {shlex.quote(f'{out.name}.html')} --force"
 
 
 def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
@@ -76,14 +63,8 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
         yield from ("", *_comparisons(outcome, made))
     if outcome.effects:
         found = [
-            (
-                each.measure,
-                each.factor,
-                each.level or each.kind.replace("_", " "),
-                each.value,
-                interval(each.low, each.high),
-            )
-            for each in outcome.effects[:EFFECTS_SHOWN]
+            (one.measure, one.factor, one.level or one.kind.replace("_", " "), one.value, interval(one.low, one.high))
+            for one in outcome.effects[:EFFECTS_SHOWN]
         ]
         yield from ("", table(("measure", "factor", "effect", ">value", ">95% interval"), found))
     yield from twins(made)
@@ -99,7 +80,9 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
         lost = (f"{name}, seeds {', '.join(map(str, seeds))}" for name, seeds in outcome.missing.items())
         yield line(f"without a result: {'; '.join(lost)}", "yellow")
     yield line(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", "dim")
-    yield line(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", "dim")
+    name = shlex.quote(str(out))
+    page = f"prism report {name} --out {shlex.quote(f'{out.name}.html')} --force"
+    yield line(f"as a page: {page}, or prism view {name}", "dim")
 
 
 def threshold_said(judged: Judged) -> str:
@@ -141,33 +124,27 @@ def twins(made: Plan) -> Iterator[Text]:
 
     A sampled design may have points that differ by less than a level, so only their number is shown there.
     """
-    if made.experiment.design.kind in SAMPLED:
-        firsts = made.cells[:: len(made.experiment.seeds)]
-        distinct = len({cell.key for cell in firsts})
-        if distinct < len(firsts):
-            said = f"! {distinct:,} of {len(firsts):,} points are distinct: equal ones are the same runs, done once"
-            yield line(said, "bold yellow")
-        return
     alike: dict[str, list[str]] = {}
-    for cell in made.cells[:: len(made.experiment.seeds)]:
+    firsts = made.cells[:: len(made.experiment.seeds)]
+    for cell in firsts:
         alike.setdefault(cell.key, []).append(cell.condition)
-    for names in alike.values():
-        if len(names) > 1:
-            yield line(f"! {', '.join(names)}: the same runs, because their settings are equal", "bold yellow")
+    why = "the same runs, because their settings are equal"
+    said = [f"{', '.join(names)}: {why}" for names in alike.values() if len(names) > 1]
+    if said and made.experiment.design.kind in SAMPLED:
+        said = [f"{len(alike):,} of {len(firsts):,} points are distinct: equal ones are the same runs, done once"]
+    for each in said:
+        yield line(f"! {each}", "bold yellow")
 
 
 def _use(model: ModelUse) -> str:
     cost = "cost unknown: set llm.prices" if model.usd is None else usd(model.usd)
     failed = f" ({model.failed:,} failed)" if model.failed else ""
-    taken = f"{model.from_tape:,} answers from the tape, {model.shared:,} shared"
-    lost = ", ".join(
-        f"{each.condition} {each.fallbacks:,} of {each.answered + each.fallbacks:,}"
-        for each in model.conditions
-        if each.fallbacks
-    )
+    each = ((one.condition, one.fallbacks, one.answered + one.fallbacks) for one in model.conditions)
+    lost = [f"{name} {count:,} of {choices:,}" for name, count, choices in each if count]
     return (
         f"model: {model.calls:,} calls{failed}, {model.prompt_tokens:,} tokens in, {model.completion_tokens:,} out, "
-        f"{cost}; this time {taken}; fallbacks: {lost or 'none'}"
+        f"{cost}; this time {model.from_tape:,} answers from the tape, {model.shared:,} shared; "
+        f"fallbacks: {', '.join(lost) or 'none'}"
     )
 
 
@@ -189,9 +166,8 @@ def plan_parts(made: Plan, out: Path, jobs: int) -> tuple[list[tuple[str, str]],
     rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
     forecasts = {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
     left = cells_to_do(made, out)
-    asked = asked_together(
-        asking_of(made), out, [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
-    )
+    asking = [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
+    asked = asked_together(asking_of(made), out, asking)
     # The processes start first, and then run `jobs` cells at once.
     runs_s = START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
     total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, runs_s if left else 0.0))
@@ -202,11 +178,8 @@ def plan_parts(made: Plan, out: Path, jobs: int) -> tuple[list[tuple[str, str]],
         ("cells", f"{total:,}, {len(left):,} of them to do, {jobs:,} at once"),
         ("time", f"about {time} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
-    rows += asked.rows
-    if made.sealed is not None:
-        rows.append(("predictions", str(made.sealed)))
-    rows.append(("directory", str(out)))
-    rows.append(("plan", made.hash[:16]))
+    sealed = [] if made.sealed is None else [("predictions", str(made.sealed))]
+    rows += [*asked.rows, *sealed, ("directory", str(out)), ("plan", made.hash[:16])]
     return rows, [*_power(made, _together(made, out)), *twins(made)]
 
 
@@ -260,21 +233,20 @@ SEEDS_TRIED = 200
 
 
 def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, tests: int) -> str:
-    """Return a line on a test that finds nothing with so many seeds, and whether one with a direction would."""
-    what = "seeds" if hypothesis.test in UNPAIRED else "pairs"
+    """Return a line on a test that finds nothing with so many seeds, and the seeds with which it would."""
     among = "1 hypothesis" if tests == 1 else f"{tests:,} hypotheses"
-    is_two_sided = hypothesis.alternative == "two-sided"
-    least = min(1.0, tests * smallest_p(hypothesis, seeds))
-    one_sided = min(1.0, tests * smallest_p(replace(hypothesis, alternative="less"), seeds))
-    directed = is_two_sided and one_sided <= experiment.alpha
-    other = f", or name the direction now: with an alternative it is {one_sided:.3g}" if directed else ""
+    directed = hypothesis.alternative != "two-sided"
     counts = (n for n in range(seeds + 1, SEEDS_TRIED) if tests * smallest_p(hypothesis, n) <= experiment.alpha)
     found = next(counts, None)
-    enough = "more seeds" if found is None else f"at least {found:,} seeds"
+    enough, what = (
+        "more" if found is None else f"at least {found:,}",
+        "seeds" if hypothesis.test in UNPAIRED else "pairs",
+    )
     return (
-        f"! {printable(str(hypothesis))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the "
-        f"test {hypothesis.test}{', two-sided' if is_two_sided else ''}, among {among}: its smallest p is {least:.3g}. "
-        f"Take {enough}{other}."
+        f"! {printable(str(hypothesis))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the test "
+        f"{hypothesis.test}{'' if directed else ', two-sided'}, among {among}: its smallest p is "
+        f"{min(1.0, tests * smallest_p(hypothesis, seeds)):.3g}. Take {enough} seeds"
+        f"{'' if directed else ', or name the direction now'}."
     )
 
 

@@ -13,14 +13,7 @@ import click
 from actors.cli.command import command, flag, option
 from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
-from actors.factory.shipped import (
-    TEMPLATE_CONFIG,
-    TEMPLATE_PACKAGE,
-    Example,
-    examples,
-    studies,
-    template_files,
-)
+from actors.factory.shipped import TEMPLATE_CONFIG, TEMPLATE_PACKAGE, Example, examples, studies, template_files
 from prism.config import settings
 
 
@@ -75,7 +68,18 @@ def init(directory: Path | None, example: str | None, template: str | None, word
         target = directory or Path(Path(chosen.name).name)
         files, does = chosen.files(target), chosen.command
         config = next(iter(files))
-    _write(target, files)
+    # Write all files, or none if one of them exists.
+    existing = [path for path in (target, *files) if path.exists() and not (path == target and path.is_dir())]
+    if existing:
+        raise RunDirectoryError(f"{existing[0]}: exists already and was left as it is")
+    path = target
+    try:
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(content)
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
     name = f"./{config}" if str(config).startswith("-") else str(config)
     going_on = f"prism {does} {shlex.quote(name)}"
     show({"written": [*files], "next": going_on}, lambda: [*(f"wrote {path}" for path in files), f"next: {going_on}"])
@@ -89,18 +93,3 @@ def _package_name(directory: Path) -> str:
     if name in sys.stdlib_module_names or (name != TEMPLATE_PACKAGE and find_spec(name) is not None):
         raise click.UsageError(f"DIR names the package: there is a module {name!r} already")
     return name
-
-
-def _write(directory: Path, files: dict[Path, bytes]) -> None:
-    """Write all files, or none if one of them exists."""
-    existing = [path for path in (directory, *files) if path.exists() and not (path == directory and path.is_dir())]
-    if existing:
-        raise RunDirectoryError(f"{existing[0]}: exists already and was left as it is")
-    path = directory
-    try:
-        for path, content in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
-                file.write(content)
-    except OSError as error:
-        raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None

@@ -17,7 +17,6 @@ from actors.display.work import Standing, progress_shown
 from actors.studies.experiments.record import is_experiment, read_experiment_record
 
 REPORT = Path("report.html")
-NO_PLOTS = not_installed("prism report draws with altair", "plots")
 
 
 @command()
@@ -73,7 +72,7 @@ def report(
         from actors.pages.report import read_real_of, read_runs  # noqa: PLC0415
         from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:
-        raise click.ClickException(NO_PLOTS) from None
+        raise click.ClickException(not_installed("prism report draws with altair", "plots")) from None
     step = ["reading"]
 
     def on_step(title: str) -> None:

@@ -63,7 +63,7 @@ from prism.text_files import decode_text, read_table
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
 CHECKS: Final = 3  # the calls that look at a server before it is asked
 CALLS: Final = 1000  # the calls of an audit by default, and at most twice those of the study
-LEAST: Final = 10.0  # the points from which on a shift matters, by default
+LEAST: Final = 10.0  # the points from which on a shift matters
 FEWEST: Final = 8  # the fewest questions that are asked again
 CELLS_OF_CONDITION: Final = 2  # the cells of each condition whose questions are asked again
 MIXED: Final = 0.1  # two ways whose shares of drawn answers differ by more are compared by shares of options alone
@@ -83,7 +83,6 @@ class Options(NamedTuple):
         about: what the study is about, in words, besides the question of an experiment.
         against: a CSV file with choices of real people.
         measures: those of a run whose change counts; none for those by which runs of its domain are compared.
-        least: the points from which on a shift matters.
         overrides: `a.b=value` each: settings of the oracle that hold for all that is asked.
         draws: the draws of a run, or the most seeds of an experiment, at which shifts are carried to the outcome, and
             the resamples of each shift; 0 carries none.
@@ -95,7 +94,6 @@ class Options(NamedTuple):
     about: str = ""
     against: Path | None = None
     measures: tuple[str, ...] = ()
-    least: float = LEAST
     overrides: tuple[str, ...] = ()
     draws: int = DRAWS
     jobs: int = 1
@@ -220,7 +218,7 @@ class Auditing:
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
             oracle=answers[AGAIN].oracle,
-            least=options.least,
+            least=LEAST,
             cells=study.asked,
             recorded=len(study.askings),
             sampled=len(rows),

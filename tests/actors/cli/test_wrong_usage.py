@@ -47,7 +47,7 @@ none.yaml => 3: none.yaml: no such file; write one to start from with: prism ini
 --of likes --since 72 => there is no tick 72; the run has the ticks 0 to 71
 --of cascade:1 => there is no post 1
 --of cascade.alone => did you mean cascades.alone?
-=> Missing option '--of'. Expected an outcome, such as likes, rounds.mean.likes or cascade:POST
+=> Missing option '--of'
 # ask run --questions asked.yaml
 --at 7 => there is no end of round 7; the run has 3 whole rounds
 --agents 60 => there is no agent 60; the run has the agents 0 to 59
