@@ -104,40 +104,32 @@ def main() -> None:
     except click.ClickException as error:
         code = EXIT_USAGE
         _print_usage_error(error)
-    except PrismError as error:
-        code = exit_code(error)
-        _print_error(_of_packs(str(error)), code)
-    except OSError as error:
-        code = EXIT_FAILED
-        place = error.filename or type(error).__name__
-        _print_error(_of_packs(f"{place}: {error.strerror or error}"), code)
-    except Exception as error:  # noqa: BLE001  # it is printed as Python would
-        code = EXIT_FAILED
-        _print_crash(error)
+    except Exception as error:  # noqa: BLE001  # an error that nobody raised on purpose is printed as Python would
+        code = exit_code(error) if isinstance(error, PrismError) else EXIT_FAILED
+        if (problem := _problem(error)) is not None:
+            _print_error(problem, code)
+        elif output.is_json:
+            say_json("error", CRASHED, exception=format_exc(), exit_code=code)
+        else:
+            click.echo(printable_lines(format_exc()), file=sys.stderr, nl=False)
     finally:
         output.reset()
     end.leave(code)
 
 
-def _of_packs(problem: str) -> str:
+def _problem(error: Exception) -> str | None:
+    """Return the message of an expected error; None for any other."""
+    if isinstance(error, MemoryError) or str(error) == "can't start new thread":  # what Python raises without memory
+        return "this process may use no more memory: take fewer people or a smaller file, or allow it more"
+    if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":  # streams escape: it is a file's name
+        return f"{error.object}: {error.encoding}, the locale's encoding, has no such file name: set LC_ALL=C.UTF-8"
+    if not isinstance(error, PrismError | OSError):
+        return None
     from actors.cli.options import of_packs  # noqa: PLC0415  # the help of commands need not load it
 
-    return of_packs(problem)
-
-
-def _print_crash(error: Exception) -> None:
-    """Print an error that PRISM has not raised on purpose, with the lines of code that led to it."""
-    is_thread = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
-    if isinstance(error, MemoryError) or is_thread:  # Python's two errors where the process may use no more memory
-        problem = "this process may use no more memory: take fewer people or a smaller file, or allow it more"
-        _print_error(problem, EXIT_FAILED)
-    elif isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":  # streams escape: it is a file's name
-        problem = f"{error.object}: {error.encoding}, the locale's encoding, has no such file name: set LC_ALL=C.UTF-8"
-        _print_error(problem, EXIT_FAILED)
-    elif output.is_json:
-        say_json("error", CRASHED, exception=format_exc(), exit_code=EXIT_FAILED)
-    else:
-        click.echo(printable_lines(format_exc()), file=sys.stderr, nl=False)
+    if isinstance(error, PrismError):
+        return of_packs(str(error))
+    return of_packs(f"{error.filename or type(error).__name__}: {error.strerror or error}")
 
 
 def _print_usage_error(error: click.ClickException) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,12 +17,9 @@ from actors.core.errors import RunDirectoryError
 from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
-from actors.logs.output import FORMATS, LEVELS, Format, output, say
+from actors.logs.output import FORMATS, LEVELS, output, say
 from actors.logs.standard_streams import protect_standard_output
 from prism.quoting import printable
-
-if TYPE_CHECKING:
-    from actors.factory.own_code import OwnCode
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -147,36 +145,28 @@ def with_log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return LOG_LEVEL(LOG_FORMAT(command))
 
 
-def _choose_level(_: click.Context, __: click.Parameter, value: str) -> None:
-    output.level = LEVELS[value]
-
-
-def _choose_format(_: click.Context, __: click.Parameter, value: Format) -> None:
-    output.format = value
-    protect_standard_output()
+def _choose_output(_: click.Context, chosen: click.Parameter, value: Any) -> None:
+    if chosen.name == "log_level":
+        output.level = LEVELS[value]
+    else:
+        output.format = value
+        protect_standard_output()
 
 
 # Eager, so that an error in the other arguments has the format, too.
-LOG_LEVEL = option(
+_output_option = partial(option, show_envvar=True, is_eager=True, expose_value=False, callback=_choose_output)
+LOG_LEVEL = _output_option(
     "--log-level",
     type=click.Choice(list(LEVELS)),
     default="info",
     envvar="PRISM_LOG_LEVEL",
-    show_envvar=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_choose_level,
     help="The least level of what is logged, on standard error and in log.jsonl.",
 )
-LOG_FORMAT = option(
+LOG_FORMAT = _output_option(
     "--log-format",
     type=click.Choice(FORMATS),
     default="text",
     envvar="PRISM_LOG_FORMAT",
-    show_envvar=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_choose_format,
     help="Everything on standard error as lines of text or as JSON objects, one a line.",
 )
 
@@ -202,15 +192,11 @@ def run_name(config: Path) -> str:
 
 
 def _choose_trust(context: click.Context, _: click.Parameter, value: bool) -> None:
-    if not value:
-        return
-    from actors.factory.own_code import known_code  # noqa: PLC0415  # it takes a quarter of a second to import
+    if value:
+        from actors.factory.own_code import known_code  # noqa: PLC0415  # it takes a quarter of a second to import
 
-    def choose(trusts: bool) -> None:
-        known_code.trusts = trusts
-
-    choose(value)
-    context.call_on_close(lambda: choose(False))
+        known_code.trusts = True
+        context.call_on_close(lambda: setattr(known_code, "trusts", False))
 
 
 TRUST = flag(
@@ -229,12 +215,13 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
     unknown = unknown_code_of(path, overrides)
     if not unknown:
         return
+    sources = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
+    files = [f"{printable(str(file))} (sha256 {sha256})" for file, sha256 in sources.items()]
     if known_code.trusts:
-        say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}", level="warning")
+        say(f"{path}: runs code as --trust says: {', '.join(files)}", level="warning")
     elif can_ask():
         told = f"{printable(str(path))}: this command runs Python code that you have not run here before:"
-        for line in (told, *(f"  {each}" for each in _lines(unknown))):
-            echo(line, err=True)
+        echo("\n  ".join([told, *files]), err=True)
         echo("It could do anything that you can do on this machine. Read it first.", err=True)
     if not known_code.trusts and not (can_ask() and click.confirm("Run it?", default=False, err=True)):
         raise untrusted(unknown)
@@ -244,9 +231,3 @@ def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
 def can_ask() -> bool:
     """Return whether a question would be seen and answered: on a terminal, beside no log lines in JSON."""
     return not output.is_json and sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _lines(unknown: Sequence[OwnCode]) -> list[str]:
-    """Return each file with its hash."""
-    sources = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
-    return [f"{printable(str(file))} (sha256 {sha256})" for file, sha256 in sources.items()]

@@ -26,18 +26,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def with_address(port: int) -> Callable[[F], F]:
     """Return a decorator that gives a command the options for the address of its page: `host`, `port`, `opens`."""
-    options = (
-        option("--host", default=HOST, help="Address to listen on; others than this machine need a token."),
-        count_option("--port", least=0, most=65_535, metavar=None, default=port, help="Port; 0 for a free one."),
-        flag("--open", "opens", help="Open the page in the browser."),
-    )
-
-    def decorated(command: F) -> F:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return decorated
+    host = option("--host", default=HOST, help="Address to listen on; others than this machine need a token.")
+    ports = count_option("--port", least=0, most=65_535, metavar=None, default=port, help="Port; 0 for a free one.")
+    opens = flag("--open", "opens", help="Open the page in the browser.")
+    return lambda command: host(ports(opens(command)))
 
 
 def serve_page(site: Site, host: str, port: int, *, opens: bool, then: Callable[[], object] = lambda: None) -> None:
