@@ -29,7 +29,7 @@ from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.config import Config
 from prism.errors import OracleError
-from prism.llm.spending import OracleStatistics
+from prism.llm.spending import Latencies, OracleStatistics, metered, statistics_of
 from prism.rng import Draw, pick, uniform
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
@@ -107,9 +107,11 @@ async def cost_of(config: Config, domain: SocialDomain, asked: Sequence[Question
         print(f"{config.llm.method}: {(await model.check()).note}", flush=True)
         oracle: Any = domain.oracle(model)
         begun_s = perf_counter()
-        taken = await answer_all(oracle, domain, asked, at_once)
+        with metered() as ledger:
+            taken = await answer_all(oracle, domain, asked, at_once)
         calls_per_s = len(asked) / (perf_counter() - begun_s)
-        return Cost(calls_per_s=calls_per_s, statistics=oracle.statistics(), answered=len(taken))
+        statistics = statistics_of(ledger, Latencies(ledger.answered_s))
+        return Cost(calls_per_s=calls_per_s, statistics=statistics, answered=len(taken))
 
 
 async def judgements(

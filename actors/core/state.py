@@ -73,7 +73,7 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     """The oracle's counts. The latencies of single calls are not among them: they belong to one process.
 
     Args:
-        tokens: tokens used; `spent`: the calls to a model that used them, by outcome.
+        spent: the calls to a model, by outcome.
         fallbacks: `{reason: count}`; `retries`: `{reason: times that a question was asked again after it}`.
     """
 
@@ -82,7 +82,6 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: dict[str, int] = {}
     retries: dict[str, int] = {}
     methods: dict[str, int] = {}
-    tokens: int = 0
     spent: Spending = ()
     sharing: SharingState = SharingState()
 

@@ -38,7 +38,7 @@ from prism.columns import Ints
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.llm.question_id import ASKED, Asked, question_id
-from prism.llm.spending import cost_usd, metered
+from prism.llm.spending import cost_usd, metered, tokens_of
 from prism.statechart import ATTEMPT, Oracle
 
 COMPUTED_AT_ONCE: Final = 64
@@ -135,7 +135,7 @@ class OracleActor:
     @property
     def tokens(self) -> int:
         """Tokens used in the whole run, in and out."""
-        return self.statistics.tokens_before + self.oracle.tokens
+        return tokens_of(self.statistics.spent)
 
     @property
     def cost_usd(self) -> float | None:
@@ -158,7 +158,7 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-        return self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
+        return self.statistics.state(is_open, has_ended=self._has_ended)
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
@@ -327,7 +327,7 @@ class OracleActor:
 
     def _start_calls(self) -> None:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
-        waited, is_spent = admission.take_rate_wait(), False
+        is_spent = False
         while (waiting := self._waiting.first()) is not None:
             if is_spent := admission.stops_spent():
                 break  # the question stays open: a resumed run asks it
@@ -339,15 +339,13 @@ class OracleActor:
                 continue
             if (delay := admission.delay(now)) > 0.0:
                 self._wake_after(admission.wake_s(waiting, delay, now))
-                admission.note_rate_wait()
                 break
             if admission.is_to_test:
                 self._tasks.start_soon(self._test, waiting, admission.begin_test(now))
                 continue
             self._waiting.pop()
             self._begun.add(waiting.name)
-            call = admission.begin(waiting, now, waited=waited)
-            waited = False
+            call = admission.begin(waiting, now)
             self.statistics.count_call(waiting.name)
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling + 1)
             self._calling += self.oracle.waits  # answers that are computed come one after the other
@@ -421,7 +419,7 @@ class OracleActor:
             try:
                 return (await asked)._replace(spent=ledger.total)
             finally:
-                self.statistics.count_spent(waiting.name, ledger.total)
+                self.statistics.count_spent(waiting.name, ledger)
 
     async def _test(self, waiting: WaitingQuestion, call: Call) -> None:
         """Ask the test question, to tell a server that is away from a question that fails by itself."""

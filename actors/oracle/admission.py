@@ -189,8 +189,6 @@ class Admission:
         """True if a probe has failed since the breaker opened."""
         self._outage = (math.inf, -math.inf)
         """The time of the latest probe that failed, after that of the latest answer before it."""
-        self._has_waited = False
-        """True if the next call has waited for the rate, and for nothing else."""
         # What listeners were told last: they are told of changes, and not of every call.
         self._opened_at: float | None = None
         self._limit = most
@@ -297,22 +295,10 @@ class Admission:
             return delay_s  # its deadline stands still
         return min(delay_s, self.expires(waiting, now) - now)
 
-    def note_rate_wait(self) -> None:
-        self._has_waited = True
-
-    def take_rate_wait(self) -> bool:
-        """Return whether the next call has waited for the rate, and reset that."""
-        waited, self._has_waited = self._has_waited, False
-        return waited
-
-    def begin(self, waiting: WaitingQuestion, now: float, *, waited: bool) -> Call:
-        """Return the call that starts now.
-
-        Args:
-            waited: True if it waited for the rate, and for nothing else.
-        """
+    def begin(self, waiting: WaitingQuestion, now: float) -> Call:
+        """Return the call that starts now."""
         # Every limit counts the call before it runs; to an open breaker it is the probe.
-        self.pace.take(now, waited=waited)
+        self.pace.take(now)
         within_s = self.expires(waiting, now) - now
         is_probe = self.breaker.begun()
         if is_probe and self.holds:  # the time left to this question may be less than the server needs

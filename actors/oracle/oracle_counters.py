@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 
@@ -12,20 +13,18 @@ from actors.core.state import Effort, OracleState, SharingState
 from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
-from prism.llm.spending import Latencies, Ledger, Spending, tokens_of
+from prism.llm.spending import Latencies, Ledger, Spending
 from prism.sharing import Role
 from prism.sharing.summary import UNIT
 
 Group = tuple[str, ...]
+Counts = Counter[tuple[str, Any]]
+"""`{(count, the reason, method or part that it is for): number}`."""
 log = structlog.get_logger(__name__)
 
 WARN_EVERY_S = 10.0
-
-
 UNASKED = frozenset({"breaker_open", "deadline", "spent"})
 """Reasons of fallbacks for which the oracle may not have been called."""
-
-
 LATEST_CHOICES, FEWEST_CHOICES = 1000, 100
 
 
@@ -41,16 +40,12 @@ class FallbackShare:
         self._most = most
         self._on_exceeded = on_exceeded
         self._latest: deque[bool] = deque(maxlen=LATEST_CHOICES)
-        self._fallbacks = 0
 
     def add(self, answer: Answer) -> None:
         if self._most is None:
             return
-        if len(self._latest) == LATEST_CHOICES:
-            self._fallbacks -= self._latest[0]
         self._latest.append(bool(answer.reason))
-        self._fallbacks += bool(answer.reason)
-        if len(self._latest) >= FEWEST_CHOICES and self._fallbacks > self._most * len(self._latest):
+        if len(self._latest) >= FEWEST_CHOICES and sum(self._latest) > self._most * len(self._latest):
             self._most = None
             self._on_exceeded()
 
@@ -59,21 +54,11 @@ class OracleCounters:
     """Counts of answers and fallbacks, with one warning in 10 s about fallbacks instead of one for each."""
 
     def __init__(self) -> None:
-        self.answered = 0
-        self.calls = 0
-        """Calls to the oracle."""
-        self.fallbacks: Counter[str] = Counter()
-        """`{reason: count}`."""
-        self.methods: Counter[str] = Counter()
-        """`{how the oracle found its answer: count}`."""
-        self.roles: Counter[str] = Counter()
-        """`{part of a question that shares: questions with an answer}`, named like the methods in the summary."""
-        self.shared: dict[Group, tuple[int, ...]] = {}
-        """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
+        self._counts: Counts = Counter()
+        self._of_open: dict[QuestionName, Counts] = {}
+        """`{open question: its part of the counts}`."""
         self.retries: Counter[str] = Counter()
         """`{reason: times that a question was asked again after it}`."""
-        self.tokens_before = 0
-        """Tokens used by earlier processes of the run."""
         self.spent = Ledger()
         """Calls to a model in the whole run, those of earlier processes included."""
         self.spent_written = Ledger()
@@ -81,12 +66,8 @@ class OracleCounters:
         self.retries_written: Counter[str] = Counter()
         """The retries that are in a file of the run."""
         self.concurrency_max = 0
-        self.latencies = Latencies()
-        """Seconds from a question's arrival to its answer; fallbacks do not count."""
-        self._of_open: dict[QuestionName, Counter[tuple[str, str]]] = {}
-        """`{open question: {(count, reason of a fallback, method or part): its part of that count}}`."""
-        self._units_of_open: dict[QuestionName, tuple[Group, tuple[int, ...]]] = {}
-        """`{open question: its part of `shared`}`."""
+        self.latencies, self.call_latencies = Latencies(), Latencies()
+        """Seconds from a question's arrival to its answer, without fallbacks; and of answered calls to a model."""
         self._unlogged: dict[QuestionName, Ledger] = {}
         """`{open question: calls for it that no record of the oracle's log names yet}`."""
         self._has_effort = False
@@ -96,9 +77,37 @@ class OracleCounters:
         """The latest failure in words, and the id of its question."""
         self._reported_at = float("-inf")
 
+    @property
+    def answered(self) -> int:
+        return self._counts["answered", ""]
+
+    @property
+    def calls(self) -> int:
+        """Calls to the oracle."""
+        return self._counts["calls", ""]
+
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """`{reason: count}`."""
+        return _kinds(self._counts, "fallbacks")
+
+    @property
+    def methods(self) -> Counter[str]:
+        """`{how the oracle found its answer: count}`."""
+        return _kinds(self._counts, "methods")
+
+    @property
+    def roles(self) -> Counter[str]:
+        """`{part of a question that shares: questions with an answer}`, named like the methods in the summary."""
+        return _kinds(self._counts, "roles")
+
+    @property
+    def shared(self) -> dict[Group, tuple[int, ...]]:
+        """`{(trigger, state, *options): the sum of the shared distributions in units}`, audited questions included."""
+        return _shared(self._counts)
+
     def count_call(self, name: QuestionName) -> None:
         """Count a question that is put to the oracle."""
-        self.calls += 1
         self._add(name, "calls")
 
     def count_retry(self, name: QuestionName, reason: str) -> Spending:
@@ -129,20 +138,21 @@ class OracleCounters:
 
     def count_computed(self, method: str, latency_s: float, number: int = 1) -> None:
         """Count answers of an oracle that computes, which the engine has received in the same turn."""
-        self.calls += number
-        self.answered += number
-        self.methods[method] += number
+        for count in (("calls", ""), ("answered", ""), ("methods", method)):
+            self._counts[count] += number
         self.concurrency_max = max(self.concurrency_max, 1)
         self.latencies.add(latency_s, number)
 
-    def count_spent(self, name: QuestionName, spending: Spending) -> None:
+    def count_spent(self, name: QuestionName, ledger: Ledger) -> None:
         """Count the calls to a model that a question has led to."""
-        self.spent.add(spending)
-        self._unlogged.setdefault(name, Ledger()).add(spending)
+        self.spent.add(ledger)
+        self._unlogged.setdefault(name, Ledger()).add(ledger)
+        for latency_s in ledger.answered_s:
+            self.call_latencies.add(latency_s)
 
     def take_unlogged(self, name: QuestionName) -> Spending:
         """Return the calls that a record must name which is appended to the log in the same turn."""
-        return self._unlogged.pop(name).total if name in self._unlogged else ()
+        return self._unlogged.pop(name, Ledger()).total
 
     def count_written(self, spending: Spending, retried: str = "") -> None:
         """Note that a record is written: with these calls, and with the reason of a retry."""
@@ -155,9 +165,8 @@ class OracleCounters:
 
         An answer drawn from a shared judgement took no calls.
         """
-        name = (decided.agent, decided.asked, decided.trigger)
         if decided.reason not in UNASKED and decided.method != Role.SHARED:
-            self.count_call(name)
+            self.count_call((decided.agent, decided.asked, decided.trigger))
         if not self._has_effort:
             self._add_effort(Effort(spent=decided.spent))
         self._count_answer(decided)
@@ -167,21 +176,18 @@ class OracleCounters:
         place, question = waiting.place, waiting.question
         if place is None or not (place.role is Role.OWNER or place.basis.probabilities):
             return  # where the answer is recorded, the judgement that it was drawn from may be lost
-        self.roles[place.role] += 1
         self._add(waiting.name, "roles", place.role)
         if place.role is not Role.OWNER:
             group = question.trigger, question.state, *question.options
-            units = tuple(round(each * UNIT) for each in place.basis.probabilities)
-            self.shared[group] = _added(self.shared.get(group), units)
-            self._units_of_open[waiting.name] = group, units
+            for option, each in enumerate(place.basis.probabilities):
+                self._add(waiting.name, "shared", (group, option), round(each * UNIT))
 
     def close(self, name: QuestionName) -> None:
         """Note that the engine has the answer to a question: a resume from here does not ask it again."""
         self._of_open.pop(name, None)
-        self._units_of_open.pop(name, None)
         self._unlogged.pop(name, None)
 
-    def state(self, tokens: int, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
+    def state(self, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
         """Return the counts so far, without the questions that a resume will ask and count again.
 
         Args:
@@ -190,41 +196,31 @@ class OracleCounters:
         """
         spent = Ledger(self.spent)
         for ledger in () if has_ended else self._unlogged.values():
-            spent.subtract(ledger)
-            tokens -= tokens_of(ledger)
-        open_counts: Counter[tuple[str, str]] = Counter()
-        for name, added in self._of_open.items():
+            spent.add(ledger, -1)
+        counts = self._counts.copy()
+        for name, own in self._of_open.items():
             if is_open(name):
-                open_counts.update(added)
-        fallbacks, methods, roles = (
-            {name: left for name, count in counts.items() if (left := count - open_counts[kind, name])}
-            for kind, counts in (("fallbacks", self.fallbacks), ("methods", self.methods), ("roles", self.roles))
-        )
-        shared = dict(self.shared)
-        for name, (group, units) in self._units_of_open.items():
-            if is_open(name):
-                shared[group] = _added(shared[group], tuple(-each for each in units))
-        sums = tuple((group, each) for group, each in shared.items() if any(each))
+                counts.subtract(own)
+        shared = tuple((group, each) for group, each in _shared(counts).items() if any(each))
         return OracleState(
-            answered=self.answered - open_counts["answered", ""],
-            calls=self.calls - open_counts["calls", ""],
-            fallbacks=fallbacks,
+            answered=counts["answered", ""],
+            calls=counts["calls", ""],
+            fallbacks=dict(_kinds(counts, "fallbacks")),
             retries=dict(self.retries),
-            methods=methods,
-            tokens=tokens,
+            methods=dict(_kinds(counts, "methods")),
             spent=spent.total,
-            sharing=SharingState(roles=roles, shared=sums),
+            sharing=SharingState(roles=dict(_kinds(counts, "roles")), shared=shared),
         )
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
-        self.answered, self.calls = state.answered, state.calls
-        self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
-        self.methods = Counter(state.methods)
-        self.roles, self.shared = Counter(state.sharing.roles), dict(state.sharing.shared)
-        self.tokens_before = state.tokens
-        self.spent, self.spent_written = Ledger(state.spent), Ledger(state.spent)
-        self.retries_written = Counter(state.retries)
+        self._counts = Counter({("answered", ""): state.answered, ("calls", ""): state.calls})
+        kinds = {"fallbacks": state.fallbacks, "methods": state.methods, "roles": state.sharing.roles}
+        for count, numbers in kinds.items():
+            self._counts.update({(count, of): number for of, number in numbers.items()})
+        for group, units in state.sharing.shared:
+            self._counts.update({("shared", (group, option)): each for option, each in enumerate(units)})
+        self.replace_effort(Effort(spent=state.spent, retries=state.retries))
 
     def add_logged(self, effort: Effort) -> None:
         """Add the calls and retries in the log after the checkpoint, all at once; reused answers add none again.
@@ -232,12 +228,14 @@ class OracleCounters:
         So the counts are right as soon as a resumed run begins, even for answers that it will not ask for again.
         """
         self._add_effort(effort)
-        self.calls += sum(effort.retries.values())  # the calls that led to answers are counted with those
+        self._counts["calls", ""] += sum(
+            effort.retries.values()
+        )  # the calls that led to answers are counted with those
         self._has_effort = True
 
     def replace_effort(self, effort: Effort) -> None:
         """Set the calls and retries to those of a fork's own log."""
-        self.spent, self.retries, self.tokens_before = Ledger(), Counter(), 0
+        self.spent, self.retries = Ledger(), Counter()
         self.spent_written, self.retries_written = Ledger(), Counter()
         self._add_effort(effort)
 
@@ -245,21 +243,18 @@ class OracleCounters:
         for spent, retries in ((self.spent, self.retries), (self.spent_written, self.retries_written)):
             spent.add(effort.spent)
             retries.update(effort.retries)
-        self.tokens_before += tokens_of(effort.spent)
 
     def _count_answer(self, decided: Decided) -> None:
         name = (decided.agent, decided.asked, decided.trigger)
-        self.answered += 1
         self._add(name, "answered")
         if decided.source in FALLBACKS:
-            self.fallbacks[decided.reason] += 1
             self._add(name, "fallbacks", decided.reason)
         elif decided.method:
-            self.methods[decided.method] += 1
             self._add(name, "methods", decided.method)
 
-    def _add(self, name: QuestionName, count: str, kind: str = "") -> None:
-        self._of_open.setdefault(name, Counter())[count, kind] += 1
+    def _add(self, name: QuestionName, count: str, of: Any = "", number: int = 1) -> None:
+        self._counts[count, of] += number
+        self._of_open.setdefault(name, Counter())[count, of] += number
 
     def report(self, now: float) -> None:
         """Log the fallbacks since the last report in one line, if there were any."""
@@ -272,5 +267,10 @@ class OracleCounters:
             self._reported_at = now
 
 
-def _added(sums: tuple[int, ...] | None, units: tuple[int, ...]) -> tuple[int, ...]:
-    return units if sums is None else tuple(map(int.__add__, sums, units))
+def _kinds(counts: Counts, name: str) -> Counter[str]:
+    return Counter({of: number for (count, of), number in counts.items() if count == name and number})
+
+
+def _shared(counts: Counts) -> dict[Group, tuple[int, ...]]:
+    groups = dict.fromkeys(of[0] for count, of in counts if count == "shared")
+    return {group: tuple(counts["shared", (group, at)] for at in range(len(group) - 2)) for group in groups}

@@ -17,7 +17,7 @@ from actors.oracle.admission import Admission, Call, Used
 from actors.oracle.call import Answer, call_oracle
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
-from prism.llm.spending import Ledger, cost_usd, metered
+from prism.llm.spending import Ledger, cost_usd, metered, tokens_of
 from prism.statechart import Oracle
 
 
@@ -40,12 +40,12 @@ class SingleCalls:
         self._tasks = tasks
         self._admission = Admission(config, oracle, self._used)
         self._calls = self._under_way = 0
-        self._spent = Ledger()
+        self.spent = Ledger()
         self._ended = asyncio.Event()
         """Set when a call ends: then another may start."""
 
     def _used(self) -> Used:
-        return Used(self._calls, self._oracle.tokens, cost_usd(self._spent, self._prices))
+        return Used(self._calls, tokens_of(self.spent), cost_usd(self.spent, self._prices))
 
     async def ask(
         self, agent: StatefulAgent[Any], question: Question[Any], on_answer: Callable[[Answer], None]
@@ -65,7 +65,6 @@ class SingleCalls:
 
     async def _admitted(self, question: Question[Any]) -> Call | Answer:
         """Wait until a call may start, and return it; or return the fallback of a question that is not asked."""
-        waited = False
         while True:
             now, self._ended = anyio.current_time(), asyncio.Event()
             waiting = self._admission.arrived(question, now)  # the deadline is for the call alone
@@ -75,8 +74,7 @@ class SingleCalls:
             if max(room_s, rate_s) <= 0.0:
                 self._calls += 1
                 self._under_way += 1
-                return self._admission.begin(waiting, now, waited=waited)
-            waited = room_s <= 0.0
+                return self._admission.begin(waiting, now)
             with anyio.move_on_after(max(room_s, rate_s)):
                 await self._ended.wait()
 
@@ -91,7 +89,7 @@ class SingleCalls:
         """
         with metered() as ledger:
             answer = await call_oracle(self._oracle, agent, question, call.within_s, self._samples)
-        self._spent.add(ledger.total)
+        self.spent.add(ledger)
         self._under_way -= 1
         self._ended.set()
         if answer.reason:  # another asking does not get this failure from a tape

@@ -156,7 +156,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     interventions = interventions_done(simulation)
     llm = None
     if isinstance(model, ModelOracle):
-        llm = statistics_of(oracle.spent, model.counters.latencies, config.llm.prices)
+        llm = statistics_of(oracle.spent, oracle.call_latencies, config.llm.prices)
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
     return Summary(
         digest=simulation.engine.digest.hexdigest(),

@@ -14,6 +14,7 @@ from prism.llm.answer import read_answer
 from prism.llm.oracle import WRITING_TOKENS, ModelOracle
 from prism.llm.port import ChatRequest, LanguageModel, Message
 from prism.llm.prompt import ChoicePrompt
+from prism.llm.spending import counting_failures
 from prism.statechart.oracle import UNTRUSTED, Answer
 
 KEY: Final = "answer"
@@ -114,7 +115,7 @@ class InformantOracle(ModelOracle[Any]):
             max_tokens=WRITING_TOKENS,
             asked_by=self.asker_name(agent, trigger, context),
         )
-        with self._counting_failures():
+        with counting_failures():
             found = await self._told(request, lambda said: read_answer(said, agent.read, (OracleResponseError,)))
         return Answer(Text.TEXT, found)
 

@@ -74,7 +74,7 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
 
     def __init__(self, model: LanguageModel, config: LLMConfig, assemble: Assemble) -> None:
         super().__init__(model)
-        make = partial(LLMClient, model, seed=config.seed, counters=self.counters)
+        make = partial(LLMClient, model, seed=config.seed)
         # The oracle actor asks again, and counts each call. A tape may have first attempts that failed, from a client
         # that asked twice; the wait before the second one spared a server, and a replay has none.
         make = partial(make, sleep=_without_wait) if self.replays else partial(make, retries=False)

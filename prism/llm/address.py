@@ -18,13 +18,11 @@ from prism.llm.failure import LLMFailureException
 
 CA_FILE: Final = "SSL_CERT_FILE"
 """The environment variable that names a file of trusted certificates, as for OpenSSL."""
-PROBE_S: Final = 2.0
-"""The longest time in which a server shows whether it answers by the other scheme."""
 
 _UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED\] certificate verify failed: (.*?)(?: \(_ssl\.c:\d+\))?$")
+_PLAIN = "WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"
+"""What OpenSSL calls an answer that is no part of a handshake."""
 _OTHER_NAME = re.compile(r"mismatch|not valid for", re.IGNORECASE)
-_OF_SCHEME = frozenset({"connection_error", "timeout", "invalid_response", "refused"})
-"""The reasons of failures for which a wrong scheme may be to blame."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,21 +126,13 @@ def verification(address: Address) -> ssl.SSLContext | bool:
     return context
 
 
-async def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
+def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
     """Return the error of a connection that fails because of TLS; None if TLS is not to blame."""
-    if found := _UNTRUSTED.search(failure.detail):
-        problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
-        if _OTHER_NAME.search(found[1]):
-            problem, advice = "is for another name", "set llm.host to that name"
-        return OracleUnavailableError(f"the certificate of {host} {problem}: {found[1]}; {advice}")
-    if failure.reason not in _OF_SCHEME:
+    if any(each in failure.detail for each in _PLAIN):
+        return OracleUnavailableError(f"{host} speaks no TLS; set llm.host to {host.replace('https:', 'http:', 1)}")
+    if (found := _UNTRUSTED.search(failure.detail)) is None:
         return None
-    is_secure = host.startswith("https:")
-    other = f"http{'' if is_secure else 's'}://{host.partition('://')[2]}"
-    port = urlsplit(host).port or (443 if is_secure else 80)
-    try:  # nothing is sent but a request for the root, and no certificate matters
-        async with httpx.AsyncClient(verify=False, trust_env=False, timeout=PROBE_S) as client:  # noqa: S501
-            await client.get(httpx.URL(other).copy_with(port=port, path="/"))
-    except (httpx.HTTPError, httpx.InvalidURL, OSError):
-        return None
-    return OracleUnavailableError(f"{host} speaks {'no TLS' if is_secure else 'TLS'}; set llm.host to {other}")
+    problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
+    if _OTHER_NAME.search(found[1]):
+        problem, advice = "is for another name", "set llm.host to that name"
+    return OracleUnavailableError(f"the certificate of {host} {problem}: {found[1]}; {advice}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from time import perf_counter
 from typing import Any, Final, Generic, TypeVar
 
 import anyio
@@ -17,7 +16,7 @@ from prism.config.model import LLMConfig
 from prism.llm.answer import read_answer
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
-from prism.llm.spending import CallCounters
+from prism.llm.spending import count_call, counting_failures
 from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
@@ -67,7 +66,6 @@ class LLMClient:
         max_tokens: the longest answer: reasoning takes more than a decision.
         sleep: waits; tests pass a function that does not.
         jitter: the wait before a second attempt, from the seed and the sample number.
-        counters: counts the outcome of each attempt.
         retries: False where the asker makes a failed call again itself, as a run does.
     """
 
@@ -80,7 +78,6 @@ class LLMClient:
         max_tokens: int = 1024,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[int, int], float] = backoff_s,
-        counters: CallCounters | None = None,
         retries: bool = True,
     ) -> None:
         if isinstance(model, LLMConfig):
@@ -91,7 +88,6 @@ class LLMClient:
         self._component = component
         self._max_tokens = max_tokens
         self._sleep, self._jitter = sleep, jitter
-        self._counters = counters or CallCounters()
         self._attempts = ATTEMPTS if retries else 1
 
     async def call_with_retry(
@@ -176,25 +172,18 @@ class LLMClient:
 
         The attempt is counted, also if it fails. An answer that cannot be read has cost its tokens too.
         """
-        begun_s = perf_counter()
-        try:
+        with counting_failures():
             said = await self._model.complete(request)
-        except LLMFailureException as error:
-            self._counters.count(error.reason, error.latency_s, error.usage)
-            raise
-        except anyio.get_cancelled_exc_class():
-            self._counters.count("cancelled", perf_counter() - begun_s)
-            raise
         unreadable = msgspec.DecodeError, RecursionError
         try:
             value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
         except unreadable as error:
-            self._counters.count("invalid_response", said.latency_s, said.usage)
+            count_call("invalid_response", said.latency_s, said.usage)
             detail, latency_s = f"{error}: {said.text[:120]!r}", said.latency_s
             raise LLMFailureException(
                 "invalid_response", component=self._component, detail=detail, latency_s=latency_s
             ) from error
-        self._counters.count("ok", said.latency_s, said.usage)
+        count_call("ok", said.latency_s, said.usage)
         return said, value
 
     async def aclose(self) -> None:

@@ -230,7 +230,7 @@ class ModelClient(Backend):
             if error.reason not in ("connection_error", "timeout"):
                 raise
             absent = f"no {self.kind} answers at {self._host}; {self.start}, or set llm.host to where it runs"
-            raise await tls_problem(self._host, error) or OracleUnavailableError(absent) from error
+            raise tls_problem(self._host, error) or OracleUnavailableError(absent) from error
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model, takes the key and answers in JSON."""
@@ -239,7 +239,7 @@ class ModelClient(Backend):
             completion = await self._first_answer()
             note = await self._choice_note()
         except LLMFailureException as error:
-            problem = await tls_problem(self._host, error)
+            problem = tls_problem(self._host, error)
             raise problem or OracleUnavailableError(self._unusable(error, version, names)) from error
         return Health(
             backend=self.component,

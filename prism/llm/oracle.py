@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from time import perf_counter
 from typing import Any, TypeVar
 
-import anyio
 import msgspec
 from msgspec.structs import replace
 
@@ -21,7 +18,7 @@ from prism.llm.backend import SELF_TEST, follows_schema
 from prism.llm.failure import LLMFailureException
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message
 from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_enum
-from prism.llm.spending import CallCounters, OracleStatistics, Outcome
+from prism.llm.spending import Outcome, count_call, counting_failures
 from prism.llm.tape import RecordedFallback, TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
@@ -50,7 +47,7 @@ _UNREADABLE = frozenset({"invalid_response", "not_an_option", "refused"})
 class ModelOracle(Oracle[S]):
     """An oracle that asks a language model.
 
-    A subclass asks the question, and counts the outcome of each call in `counters`.
+    A subclass asks the question. Each call is counted for who asks: see `metered`.
 
     Args:
         model: the model that is asked; a `TapedModel` has a tape.
@@ -60,17 +57,8 @@ class ModelOracle(Oracle[S]):
     method = "json"
 
     def __init__(self, model: LanguageModel) -> None:
-        self.counters = CallCounters()
         self._model = model
         self._tape = model if isinstance(model, TapedModel) else None
-
-    @property
-    def tokens(self) -> int:
-        """The tokens read and written by the model so far."""
-        return self.counters.tokens
-
-    def statistics(self) -> OracleStatistics:
-        return self.counters.statistics()
 
     @property
     def replays(self) -> bool:
@@ -121,19 +109,6 @@ class ModelOracle(Oracle[S]):
             unreadable = reason in _UNREADABLE
             await self._tape.forget(self.asker_name(agent, trigger, context), answers=unreadable)
 
-    @contextmanager
-    def _counting_failures(self) -> Iterator[None]:
-        begun_s = perf_counter()
-        try:
-            yield
-        except LLMFailureException as error:
-            self.counters.count(error.reason, error.latency_s, error.usage)
-            raise
-        except anyio.get_cancelled_exc_class():
-            # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
-            self.counters.count("cancelled", perf_counter() - begun_s)
-            raise
-
     async def _told(self, request: ChatRequest, read: Callable[[str], T]) -> T:
         """Return what is read from the model's answer, which is counted as unreadable if nothing can be read."""
         said = await self._model.complete(request)
@@ -142,7 +117,7 @@ class ModelOracle(Oracle[S]):
             found = read(said.text)
             outcome = "ok"
         finally:
-            self.counters.count(outcome, said.latency_s, said.usage)
+            count_call(outcome, said.latency_s, said.usage)
         return found
 
     async def _weighed(self, request: ChoiceRequest) -> Distribution | None:
@@ -150,7 +125,7 @@ class ModelOracle(Oracle[S]):
         found = await self._model.choose(request)
         if found is not None:
             is_sound = isinstance(found, Distribution)
-            self.counters.count("ok" if is_sound else "invalid_response", found.latency_s, found.usage)
+            count_call("ok" if is_sound else "invalid_response", found.latency_s, found.usage)
         return found if isinstance(found, Distribution) else None
 
     @abstractmethod
@@ -227,7 +202,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         """
         prompt = self.prompt(agent, current_state, trigger, options, context)
         writers = [words for option, words in zip(options, prompt.options, strict=True) if option in self._writers]
-        with self._counting_failures():
+        with counting_failures():
             if writers:
                 return await self._written(prompt, options, writers)
             # The option is drawn from probabilities if the model gives sound ones; else the model names it.
@@ -256,7 +231,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
 
     async def judgement(self, prompt: ChoicePrompt, samples: int = 1) -> Judgement:
         """Return the probability of each option of a question, in its order, as `judge` does. It raises as `answer`."""
-        with self._counting_failures():
+        with counting_failures():
             if (found := await self._weighed(self._choice(prompt))) is not None:
                 weights = [found.probabilities[words] for words in prompt.options]
                 total = math.fsum(weights)

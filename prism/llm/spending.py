@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import perf_counter
 from typing import Final, Literal
 
+import anyio
 import msgspec
 
 from prism.config.model import PricesConfig
-from prism.llm.failure import REASONS, Reason, Usage
+from prism.llm.failure import REASONS, LLMFailureException, Reason, Usage
 
-_LEAST_S = 1e-3
+_LEAST_S, _MOST_S = 1e-3, 2_097.152
 _STEPS_PER_DOUBLING = 16
-_BUCKETS = 21 * _STEPS_PER_DOUBLING
-"""From 1 ms over 21 doublings to 35 minutes, in 336 numbers. A percentile is off by 2.2% at most."""
+"""Buckets from 1 ms to 21 doublings of it, so a percentile is off by 2.2% at most."""
 
 
 class Latencies:
-    """Durations in seconds, counted in logarithmic buckets. Shorter ones than 1 ms count as 1 ms."""
+    """Durations in seconds, counted in logarithmic buckets from 1 ms to 35 minutes."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        """Durations so far."""
-        self._buckets = [0] * (_BUCKETS + 1)
+    def __init__(self, durations: Iterable[float] = ()) -> None:
+        self._buckets: Counter[int] = Counter()
+        for each in durations:
+            self.add(each)
 
     def add(self, latency_s: float, number: int = 1) -> None:
         """Count one duration, or several that are equal."""
-        self.count += number
-        self._buckets[_bucket(latency_s)] += number
+        within_s = min(max(latency_s, _LEAST_S), _MOST_S)
+        self._buckets[math.ceil(math.log2(within_s / _LEAST_S) * _STEPS_PER_DOUBLING)] += number
 
     def percentile(self, share: float) -> float:
         """Return the duration that this share of them does not exceed (nearest rank); 0 where there are none.
@@ -38,21 +40,13 @@ class Latencies:
         Args:
             share: above 0, at most 1.
         """
-        left = math.ceil(share * self.count)
-        if left == 0:
-            return 0.0
-        for bucket, count in enumerate(self._buckets):
+        left = math.ceil(share * self._buckets.total())
+        for bucket, count in sorted(self._buckets.items()):
             left -= count
             if left <= 0:
                 # The geometric middle of a bucket, which halves the largest error.
                 return _LEAST_S * math.exp2(max(0.0, bucket - 0.5) / _STEPS_PER_DOUBLING)
-        raise AssertionError("the buckets hold every duration")
-
-
-def _bucket(latency_s: float) -> int:
-    if latency_s <= _LEAST_S:
-        return 0
-    return min(math.ceil(math.log2(latency_s / _LEAST_S) * _STEPS_PER_DOUBLING), _BUCKETS)
+        return 0.0
 
 
 Outcome = Literal["ok", "cancelled"] | Reason
@@ -105,27 +99,21 @@ class Ledger:
 
     def __init__(self, spending: Iterable[Spent] = ()) -> None:
         self._entries: dict[str, Spent] = {}
+        self.answered_s: list[float] = []
+        """The latencies of the answered calls that were counted one by one."""
         self.add(spending)
 
     def __iter__(self) -> Iterator[Spent]:
         return iter(tuple(self._entries.values()))
 
-    def add(self, spending: Iterable[Spent]) -> None:
+    def add(self, spending: Iterable[Spent], sign: int = 1) -> None:
+        """Add the calls of a spending; with sign -1 take away those that were added before."""
         for spent in spending:
-            self._entries[spent.outcome] = self._entries.get(spent.outcome, Spent(spent.outcome)).plus(spent)
-
-    def subtract(self, spending: Iterable[Spent]) -> None:
-        """Take away the calls of a spending that was added before."""
-        for spent in spending:
-            left = self._entries[spent.outcome].plus(spent, -1)
-            if left.calls:
-                self._entries[spent.outcome] = left
-            else:
-                del self._entries[spent.outcome]
+            self._entries[spent.outcome] = self._entries.get(spent.outcome, Spent(spent.outcome)).plus(spent, sign)
 
     @property
     def total(self) -> Spending:
-        return tuple(self._entries.values())
+        return tuple(spent for spent in self if spent.calls)
 
 
 _METER: ContextVar[Ledger | None] = ContextVar("_METER", default=None)
@@ -140,6 +128,30 @@ def metered() -> Iterator[Ledger]:
         yield ledger
     finally:
         _METER.reset(token)
+
+
+def count_call(outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
+    """Count a call to a model, for those who asked the question that it is made for."""
+    if (ledger := _METER.get()) is None:
+        return
+    ledger.add((Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),))
+    if outcome == USEFUL:
+        ledger.answered_s.append(latency_s)
+
+
+@contextmanager
+def counting_failures() -> Iterator[None]:
+    """Return a context of one call: if it fails or is cancelled, it is counted so."""
+    begun_s = perf_counter()
+    try:
+        yield
+    except LLMFailureException as error:
+        count_call(error.reason, error.latency_s, error.usage)
+        raise
+    except anyio.get_cancelled_exc_class():
+        # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
+        count_call("cancelled", perf_counter() - begun_s)
+        raise
 
 
 def tokens_of(spending: Iterable[Spent]) -> int:
@@ -195,30 +207,6 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
     wasted_tokens: int = 0
     cost_usd: float | None = None
     wasted_usd: float | None = None
-
-
-class CallCounters:
-    """Counters of calls, in memory that does not grow."""
-
-    def __init__(self) -> None:
-        self.spent = Ledger()
-        self.latencies = Latencies()
-        """The latencies of the calls that were answered."""
-
-    def count(self, outcome: Outcome, latency_s: float, usage: Usage = Usage()) -> None:  # noqa: B008  # never changes
-        spent = Spent(outcome, 1, latency_s, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-        self.spent.add((spent,))
-        if (ledger := _METER.get()) is not None:
-            ledger.add((spent,))
-        if outcome == "ok":
-            self.latencies.add(latency_s)
-
-    @property
-    def tokens(self) -> int:
-        return tokens_of(self.spent)
-
-    def statistics(self) -> OracleStatistics:
-        return statistics_of(self.spent, self.latencies)
 
 
 def statistics_of(

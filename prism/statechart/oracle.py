@@ -166,10 +166,6 @@ class Oracle(ABC, Generic[S]):
         return Answer(state, content, method)
 
     @property
-    def tokens(self) -> int:
-        return 0
-
-    @property
     def replays(self) -> bool:
         """True if its answers are recorded ones, which cost nothing and are never late."""
         return False

@@ -14,6 +14,7 @@ from prism.errors import OracleResponseError
 from prism.llm.answer import read_answer, read_choice
 from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, LanguageModel, Message
+from prism.llm.spending import counting_failures
 from prism.llm.tape import TapeMissError
 from prism.quoting import quoted
 from prism.rng import Draw, integer, pick, uniform
@@ -79,7 +80,7 @@ class SurveyOracle(ModelOracle[Any]):
         context: Any = None,
     ) -> Answer:
         """Return the chosen answer; of an open question its text, as content."""
-        with self._counting_failures():
+        with counting_failures():
             for attempt in range(self._attempts):
                 try:
                     return await self._answered(agent, options, attempt)

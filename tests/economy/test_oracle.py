@@ -16,6 +16,7 @@ from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.engines import EconLLMEngine
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
+from prism.llm.spending import metered
 from prism.models import StateUpdateDecision
 from tests.economy.one_nation import ALONE, components
 from tests.llm.support import no_sleep
@@ -70,10 +71,11 @@ async def test_what_is_embedded_bears_simulated_time_and_no_duration() -> None:
 async def test_a_model_is_asked_once_for_each_question_and_its_calls_are_counted() -> None:
     model = ScriptedModel(RATE)
     oracle = over(model)
-    state, outcome = await ask(oracle, "apply")
+    with metered() as ledger:
+        state, outcome = await ask(oracle, "apply")
     assert (state, outcome.chain.duration_ms, outcome.chain.model) == ("applied", 250, "scripted-1")
     assert len(model.requests) == 1
-    assert (oracle.statistics().calls["ok"], oracle.tokens, oracle.source) == (1, 2, "llm")
+    assert ([(each.outcome, each.calls, each.tokens) for each in ledger], oracle.source) == ([("ok", 1, 2)], "llm")
 
 
 class Boom(EconLLMEngine):
@@ -106,10 +108,9 @@ async def run_turn(engine: EconLLMEngine) -> SimulationState:
 
 
 async def test_a_failed_call_is_counted_under_its_reason_and_comes_out_as_it_is() -> None:
-    oracle = over(ScriptedModel(REFUSED))
-    with pytest.raises(LLMFailureException, match="engine: client_error"):
-        await ask(oracle, "apply")
-    assert oracle.statistics().calls["client_error"] == 1
+    with metered() as ledger, pytest.raises(LLMFailureException, match="engine: client_error"):
+        await ask(over(ScriptedModel(REFUSED)), "apply")
+    assert [(each.outcome, each.calls) for each in ledger] == [("client_error", 1)]
 
 
 async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_can_be_asked_again(

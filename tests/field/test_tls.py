@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import socket
-import socketserver
 import ssl
 import subprocess
 import threading
@@ -15,8 +14,6 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from prism.llm import LLMFailureException
-from prism.llm.address import tls_problem
 from tests.command import Prism
 from tests.standin import ModelServer
 from tests.wire.support import settings
@@ -146,42 +143,12 @@ def test_a_certificate_for_another_name_is_told_as_that(other_name: Authority, p
     assert ended.err.startswith(f"prism: the certificate of https://127.0.0.1:{port} is for another name: ")
 
 
-@contextmanager
-def refusing_plainly() -> Iterator[int]:
-    """Provide the port of a server that takes a TLS handshake for a bad request, as most do."""
-
-    class Refusing(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            self.request.recv(65_536)
-            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-async def test_a_server_that_waits_for_the_rest_of_a_handshake_is_asked_plainly() -> None:
+def test_a_server_without_tls_is_told_as_that(prism: Prism) -> None:
     with ModelServer() as server:
-        problem = await tls_problem(f"https://127.0.0.1:{server.port}", LLMFailureException("timeout"))
-    assert str(problem).endswith(f" speaks no TLS; set llm.host to http://127.0.0.1:{server.port}")
-
-
-def test_an_address_with_the_wrong_scheme_is_told_as_that(authority: Authority, prism: Prism) -> None:
-    with ModelServer() as server, behind_tls(server, authority) as port, refusing_plainly() as plain_port:
-        configure(f"https://127.0.0.1:{plain_port}")
-        secure = prism("run", "tls.yaml", "--quiet", "--out", "run")
-        configure(f"http://127.0.0.1:{port}", "ollama")
-        plain = prism("doctor", "tls.yaml")
-    assert secure.code == plain.code == 5
-    assert secure.err == (
-        f"prism: https://127.0.0.1:{plain_port} speaks no TLS; set llm.host to http://127.0.0.1:{plain_port}\n"
-    )
-    assert f"http://127.0.0.1:{port} speaks TLS; set llm.host to https://127.0.0.1:{port}" in plain.out + plain.err
+        configure(f"https://127.0.0.1:{server.port}")
+        ended = prism("run", "tls.yaml", "--quiet", "--out", "run")
+    host = f"127.0.0.1:{server.port}"
+    assert (ended.code, ended.err) == (5, f"prism: https://{host} speaks no TLS; set llm.host to http://{host}\n")
 
 
 def test_files_without_certificates_are_named(prism: Prism) -> None:

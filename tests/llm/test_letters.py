@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from prism.llm import Distribution, LLMConfig, SocialModelOracle, Tape, TapedModel
 from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
 from prism.llm.port import ChoiceRequest
+from prism.llm.spending import metered
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import BACKENDS, OPTIONS, Person, serving, unavailable
@@ -162,14 +163,15 @@ async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, f
         await model.check()
         server.settings = breaking(fault, at=len(server.calls) + 1)
         oracle = SocialModelOracle(model, LLMConfig(), 1)
-        first = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
-        second = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
-    spent = oracle.statistics()
+        with metered() as ledger:
+            first = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
+            second = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
+    spent = {each.outcome: each for each in ledger}
     assert first.state in OPTIONS
     assert (first.method, second.method) == ("", "logprobs")
     assert oracle.method == "json"
-    assert (spent.calls["ok"], spent.calls["invalid_response"]) == (2, 1)
-    assert spent.prompt_tokens + spent.completion_tokens > spent.wasted_tokens > 0
+    assert (spent["ok"].calls, spent["invalid_response"].calls) == (2, 1)
+    assert spent["ok"].tokens > spent["invalid_response"].tokens > 0
 
 
 async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
+from prism.llm.spending import Latencies, metered, statistics_of
 from prism.statechart import STATE_DESCRIPTIONS, AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
@@ -47,33 +48,33 @@ async def test_each_agent_and_tick_samples_with_a_seed_of_its_own_that_comes_aga
 async def test_a_fault_is_counted_under_its_reason(fault: Fault, systemone: str) -> None:
     async with serving("ollama", failing(fault), timeout_s=timeout_s(fault), systemone=systemone) as (_, model):
         oracle = SocialModelOracle(model, LLMConfig(), 1)
-        with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
-            await decide(oracle)
-        reason = (CHOICE_REASONS if systemone == "auto" else DECISION_REASONS)[fault]
-        assert caught.value.reason == reason
-        assert await decide(oracle) in OPTIONS
-    counts = oracle.statistics()
+        with metered() as ledger:
+            with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
+                await decide(oracle)
+            reason = (CHOICE_REASONS if systemone == "auto" else DECISION_REASONS)[fault]
+            assert caught.value.reason == reason
+            assert await decide(oracle) in OPTIONS
+    counts = statistics_of(ledger, Latencies(ledger.answered_s))
     assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, reason: 1}
     assert counts.latency_s[caught.value.reason] > 0  # type: ignore[index]
     assert 0 < counts.latency_s_p50 <= counts.latency_s_p99
     assert min(counts.prompt_tokens, counts.completion_tokens) > 0
-    assert (oracle.tokens, oracle.source) == (counts.prompt_tokens + counts.completion_tokens, "llm")
 
 
 @pytest.mark.parametrize("systemone", ["auto", "off"])
 async def test_a_call_that_is_given_up_is_counted_as_cancelled_once_and_stays_cancelled(systemone: str) -> None:
     async with serving("ollama", failing(Fault.HANG), systemone=systemone) as (server, model):
         oracle = SocialModelOracle(model, LLMConfig(), 1)
-        with anyio.CancelScope() as scope:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(decide, oracle)
-                await until(lambda: server.statistics().in_flight == 1)
-                scope.cancel()
-        assert scope.cancelled_caught
-        await decide(oracle)
-    counts = oracle.statistics()
-    assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, "cancelled": 1}
-    assert counts.latency_s["cancelled"] > 0
+        with metered() as ledger:
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(decide, oracle)
+                    await until(lambda: server.statistics().in_flight == 1)
+                    scope.cancel()
+            assert scope.cancelled_caught
+            await decide(oracle)
+    assert {each.outcome: each.calls for each in ledger} == {"ok": 1, "cancelled": 1}
+    assert all(each.latency_s > 0 for each in ledger)
 
 
 def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: object) -> str:

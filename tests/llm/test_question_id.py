@@ -12,7 +12,7 @@ from prism.config import PricesConfig
 from prism.llm import OUTCOMES, REASONS, LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.failure import Usage
 from prism.llm.question_id import ASKED, Asked, question_id
-from prism.llm.spending import CallCounters, Ledger, Spent, cost_usd, metered, tokens_of, wasted
+from prism.llm.spending import Ledger, Spent, cost_usd, count_call, metered, tokens_of, wasted
 from tests.catalogue import catalogue
 from tests.docs.pages import section
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, Person, asking, canned, no_sleep, serving
@@ -57,7 +57,7 @@ def test_a_ledger_keeps_one_entry_for_each_outcome() -> None:
     ledger = Ledger((OK, CUT))
     ledger.add((OK, Spent("timeout", 1, 60.0)))
     assert {spent.outcome: spent.calls for spent in ledger} == {"ok": 4, "invalid_response": 1, "timeout": 1}
-    ledger.subtract((OK, Spent("timeout", 1, 60.0)))
+    ledger.add((OK, Spent("timeout", 1, 60.0)), -1)
     assert ledger.total == (OK, CUT)
     assert tokens_of(ledger) == 3_110_000
 
@@ -70,15 +70,14 @@ def test_the_cost_is_that_of_fresh_cached_and_written_tokens() -> None:
 
 
 def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
-    counters = CallCounters()
-    counters.count("ok", 1.0, Usage(10, 1))
+    count_call("ok", 1.0, Usage(10, 1))
     with metered() as ledger:
-        counters.count("timeout", 60.0)
+        count_call("timeout", 60.0)
         with metered() as inner:
-            counters.count("ok", 1.0, Usage(20, 2, 5))
+            count_call("ok", 1.0, Usage(20, 2, 5))
     assert ledger.total == (Spent("timeout", 1, 60.0),)
     assert inner.total == (Spent("ok", 1, 1.0, 20, 5, 2),)
-    assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
+    assert (ledger.answered_s, inner.answered_s) == ([], [1.0])
 
 
 @catalogue(
@@ -103,13 +102,14 @@ async def test_an_answer_that_was_cut_is_counted_with_its_tokens(
     async with serving(backend, num_predict=2, systemone="off") as (_, model):
         taped = model if mode == "off" else TapedModel(model, Tape(tmp_path / "t.sqlite", mode), mode)
         oracle = SocialModelOracle(taped, LLMConfig(), 1)
-        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
-            await oracle.ask(Person(), OPTIONS[0], "decides", OPTIONS)
-        with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
-            await LLMClient(taped, counters=oracle.counters, max_tokens=2, sleep=no_sleep).call_with_retry("?", Part)
-    counted = oracle.statistics()
-    assert (counted.calls["invalid_response"], counted.completion_tokens) == (3, 6)
-    assert counted.wasted_tokens == counted.prompt_tokens + 6 > 100
+        with metered() as ledger:
+            with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+                await oracle.ask(Person(), OPTIONS[0], "decides", OPTIONS)
+            with pytest.raises(LLMFailureException, match="cut at 2 tokens"):
+                await LLMClient(taped, max_tokens=2, sleep=no_sleep).call_with_retry("?", Part)
+    (counted,) = ledger.total
+    assert (counted.outcome, counted.calls, counted.completion_tokens) == ("invalid_response", 3, 6)
+    assert counted.tokens > 100
 
 
 SECTION = section(ROOT / "docs" / "language-models.md", "What can go wrong with a call")

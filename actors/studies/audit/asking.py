@@ -27,7 +27,6 @@ from actors.studies.audit.record import TAPE
 from prism.agents import Question
 from prism.columns import Floats, Ints
 from prism.config import Config
-from prism.llm import OracleStatistics
 from prism.llm.prompt import ChoicePrompt, order_of, template_of
 from prism.rng import Draw, integer
 from prism.statechart import Judgement, Oracle
@@ -133,16 +132,8 @@ class Otherwise(Oracle[Any]):
         self.orders: dict[tuple[int, int, str], tuple[int, ...]] = {}
 
     @property
-    def tokens(self) -> int:
-        return int(self._inner.tokens)
-
-    @property
     def has_test(self) -> bool:
         return bool(self._inner.has_test)
-
-    def statistics(self) -> OracleStatistics:
-        found: OracleStatistics = self._inner.statistics()
-        return found
 
     async def test(self, agent: Any, number: int) -> None:
         await self._inner.test(agent, number)
@@ -267,5 +258,5 @@ class Asker:
                 for number, agent, question in questions:
                     await single.ask(agent, question, partial(note, number))
                     await anyio.lowlevel.checkpoint()
-        self.calls += sum(asker.statistics().calls.values())
+        self.calls += sum(spent.calls for spent in single.spent)
         return asker, opened.description

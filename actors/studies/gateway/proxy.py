@@ -109,16 +109,14 @@ class Places:
 
     async def take(self, service: str) -> None:
         """Wait for a place. It has to be given back."""
-        has_waited = False
         while True:
             await self._free.acquire()
             now = anyio.current_time()
             rate_s, pause_s = self._pace.delay(now), self._paused.get(service, now) - now
             if max(rate_s, pause_s) <= 0.0:
-                self._pace.take(now, waited=has_waited)
+                self._pace.take(now)
                 return
             self._free.release()  # other services may go on
-            has_waited = rate_s > 0.0
             await anyio.sleep(max(rate_s, pause_s))
 
     def give_back(self) -> None:

@@ -20,7 +20,7 @@ from actors.store.oracle_log import scan_answers
 from prism.config import LLMConfig, PricesConfig
 from prism.llm import LLMFailureException
 from prism.llm.failure import Usage
-from prism.llm.spending import CallCounters, Ledger, Spent, tokens_of
+from prism.llm.spending import Ledger, Spent, count_call, tokens_of
 from prism.rng import uniform
 from prism.statechart import Oracle
 from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk
@@ -70,11 +70,6 @@ class Asking(Oracle[Any]):
     def __init__(self, server: Server) -> None:
         self._server = server
         self._failed: set[tuple[int, int]] = set()
-        self._counters = CallCounters()
-
-    @property
-    def tokens(self) -> int:
-        return self._counters.tokens
 
     async def ask(
         self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
@@ -89,7 +84,7 @@ class Asking(Oracle[Any]):
         return options[int(drawn * 1e6) % len(options)]
 
     def _count(self, outcome: Any, usage: Usage) -> None:
-        self._counters.count(outcome, 0.1, usage)
+        count_call(outcome, 0.1, usage)
         self._server.spent.add(
             (Spent(outcome, 1, 0.1, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),)
         )

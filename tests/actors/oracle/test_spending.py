@@ -14,7 +14,7 @@ from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
 from prism.llm.failure import Usage
-from prism.llm.spending import CallCounters, Spent
+from prism.llm.spending import Ledger, Spent, count_call
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.store.files import empty_run
@@ -35,19 +35,14 @@ class Metered(Oracle[Any]):
     source = "llm"
 
     def __init__(self, failures: int = 0) -> None:
-        self.counters = CallCounters()
         self._failures = failures
-
-    @property
-    def tokens(self) -> int:
-        return self.counters.tokens
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         if self._failures:
             self._failures -= 1
-            self.counters.count("invalid_response", 0.25, Usage(90, 5))
+            count_call("invalid_response", 0.25, Usage(90, 5))
             raise LLMFailureException("invalid_response")
-        self.counters.count("ok", 0.5, Usage(90, 10))
+        count_call("ok", 0.5, Usage(90, 10))
         return options[1]
 
 
@@ -84,7 +79,7 @@ def test_an_answer_names_the_calls_since_the_records_of_its_failed_calls() -> No
     scan = scan_answers(disk)
     state = bench.actor.state(never)
     whole = (Spent("invalid_response", 2, 0.5, 180, 0, 10), ONE)
-    assert (state.spent, state.tokens, state.calls) == (whole, 290, 3)
+    assert (state.spent, state.calls, bench.actor.tokens) == (whole, 3, 290)
     assert (scan.answers, scan.effort) == (1, Effort(spent=whole, retries={"invalid_response": 2}))
     (answer,) = answers_in(disk)
     assert answer.spent == whole, "for a fork or a replay, an answer names all of its calls"
@@ -107,7 +102,7 @@ def test_wherever_a_run_is_killed_its_calls_and_retries_are_counted_once(written
     assert sum(spent.calls for spent in counters.spent) == written
     assert (counters.retries.total(), counters.calls) == (retries, written)
     assert (counters.spent_written.total, counters.retries_written) == (counters.spent.total, counters.retries)
-    assert counters.state(counters.tokens_before, never, has_ended=False).spent == counters.spent.total
+    assert counters.state(never, has_ended=False).spent == counters.spent.total
 
 
 def test_a_cap_in_dollars_stops_the_run_whatever_is_to_follow_other_caps() -> None:
@@ -129,17 +124,16 @@ def test_calls_without_an_answer_count_towards_the_cap() -> None:
 
 def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
     counters = OracleCounters()
-    counters.count_spent((0, 1, "clock"), (ONE,))
-    counters.count_spent((1, 1, "clock"), (CUT,))
+    counters.count_spent((0, 1, "clock"), Ledger((ONE,)))
+    counters.count_spent((1, 1, "clock"), Ledger((CUT,)))
     counters.close((0, 1, "clock"))
-    assert counters.state(195, always, has_ended=False).spent == (ONE,)
-    assert counters.state(195, always, has_ended=False).tokens == 100
-    assert counters.state(195, never, has_ended=True).spent == (ONE, CUT)
+    assert counters.state(always, has_ended=False).spent == (ONE,)
+    assert counters.state(never, has_ended=True).spent == (ONE, CUT)
     resumed = OracleCounters()
-    resumed.restore(counters.state(195, always, has_ended=False))
+    resumed.restore(counters.state(always, has_ended=False))
     resumed.add_logged(Effort(spent=(CUT,)))
     resumed.count_recorded(Decided(1, 1, "clock", "red", "llm", spent=(CUT,)))
-    assert (resumed.spent.total, resumed.tokens_before) == ((ONE, CUT), 195)
+    assert resumed.spent.total == (ONE, CUT)
 
 
 def test_a_cap_in_dollars_without_prices_is_refused() -> None:
@@ -174,6 +168,6 @@ def test_decisions_are_counted_by_method_over_a_resume_and_open_questions_once()
     resumed.count_recorded(Decided(1, 1, "clock", "red", "timeout", "deadline"))
     resumed.count_recorded(Decided(1, 2, "clock", "green", "llm"))
     assert resumed.methods == {"json": 2, "logprobs": 5}, "a fallback, and an answer of an older log, have no method"
-    assert resumed.state(0, always, has_ended=False).methods == {"json": 2, "logprobs": 4}, (
+    assert resumed.state(always, has_ended=False).methods == {"json": 2, "logprobs": 4}, (
         "open questions are counted again"
     )
