@@ -31,7 +31,7 @@ from actors.studies.audit.questions import Features
 from prism.audit import Audit, findings_of
 from prism.config import load_config
 from prism.domain import Domain
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Health, Identity
+from prism.llm import ChatRequest, Completion, Identity, LanguageModel
 from tests.standin import ModelServer, ServerSettings
 from tests.standin.planted import FAULTS, SOUND, planted
 
@@ -64,7 +64,7 @@ def _moves(found: Audit, way: str) -> bool:
     return any(each.way == way and each.finding == "moves" for each in found.shifts)
 
 
-class Here:
+class Here(LanguageModel):
     """A model with a fault in this process, without a socket."""
 
     name = "here"
@@ -77,15 +77,6 @@ class Here:
         messages = [{"role": each.role, "content": each.content} for each in request.messages]
         text = self._reply(messages, {"seed": request.seed, "temperature": self._temperature}, request.schema)
         return Completion(text=text, model="here", prompt_tokens=1, completion_tokens=1, latency_s=0.0)
-
-    async def choose(self, request: ChoiceRequest) -> None:
-        """Return None: it gives no probabilities."""
-
-    async def check(self) -> Health:
-        return Health(backend="here", version="1", model="here", latency_s=0.0, dialect="", note="")
-
-    async def aclose(self) -> None:
-        """Do nothing: nothing is open."""
 
 
 async def _changes(auditing: Auditing) -> dict[str, float]:

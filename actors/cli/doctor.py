@@ -132,11 +132,11 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
     anyio.run(model.aclose)
     with closing(Tape(path, "replay")) as tape:
         header, counts = tape.required_header(), tape.statistics()
-    differences = header.differences(asked)
+    differences, answers = header.differences(asked), counts["completion"] + counts["distribution"]
     rows = [
         ("oracle", f"tape {path}, replayed: no server is asked"),
-        ("tape", f"format {FORMAT}; answers {counts.answers:,}, failed calls {counts.failures:,}"),
-        ("fallbacks", f"{counts.fallbacks:,}"),
+        ("tape", f"format {FORMAT}; answers {answers:,}, failed calls {counts['failed']:,}"),
+        ("fallbacks", f"{counts['forgone']:,}"),
         ("recorded from", header.health.server),
         ("model", header.health.model),
         ("answered by", header.identity.dialect),

@@ -19,8 +19,8 @@ from prism.config import Config, ModelsConfig
 from prism.config.config import UNCALIBRATED
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
-from prism.llm.backend import make_backend
 from prism.llm.gateway import GATEWAY
+from prism.llm.port import make_backend
 from prism.llm.tape import TapeError, check_place
 from prism.statechart import Oracle
 

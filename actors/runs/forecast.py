@@ -25,7 +25,7 @@ from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
 from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message
+from prism.llm import ChatRequest, Completion, Identity, LanguageModel, Message
 from prism.llm.spending import Spent, cost_usd
 from prism.sharing.table import archetypes_of, calls_a_judgement, fields_of
 from prism.statechart import Answer, Oracle
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
         return await oracle.answer(*self.question)
 
 
-class MeasuringModel:
+class MeasuringModel(LanguageModel):
     """A model that sends nothing: it measures each request, and answers with the first thing that the schema allows."""
 
     name = "rehearsal"
@@ -101,15 +101,6 @@ class MeasuringModel:
         self.prompt_bytes += sum(len(message.content.encode()) for message in request.messages)
         self.answer_bytes += len(text.encode())
         return Completion(text=text, model=self.name, prompt_tokens=0, completion_tokens=0, latency_s=0.0)
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002  # the port's signature
-        return None  # a choice by probabilities is forecast as a chat
-
-    async def check(self) -> Health:
-        return Health(backend="rehearsal", version="", model=self.name, latency_s=0.0, dialect="none", note="")
-
-    async def aclose(self) -> None:
-        pass
 
 
 class RehearsedOracle(Oracle[Any]):

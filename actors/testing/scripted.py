@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LLMFailureException
+from prism.llm import ChatRequest, Completion, Identity, LanguageModel, LLMFailureException
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -15,8 +15,8 @@ Answer = str | LLMFailureException | Callable[[ChatRequest], str]
 """A text, a failure to raise, or a function from the request to the text."""
 
 
-class ScriptedModel:
-    """A `prism.llm.LanguageModel` that gives its answers in order, and then repeats the last one.
+class ScriptedModel(LanguageModel):
+    """A language model without probabilities that gives its answers in order, and then repeats the last one.
 
     `requests` keeps all requests.
 
@@ -45,16 +45,6 @@ class ScriptedModel:
         return Completion(
             text=text, model="scripted-1", prompt_tokens=1, completion_tokens=1, latency_s=self._latency_s
         )
-
-    async def choose(self, request: ChoiceRequest) -> Distribution | None:  # noqa: ARG002 - the port's signature
-        """Return None: it gives no probabilities, so it is asked by `complete`."""
-        return None
-
-    async def check(self) -> Health:
-        return Health(backend="scripted", version="1", model="scripted-1", latency_s=0.0, dialect="", note="")
-
-    async def aclose(self) -> None:
-        """Do nothing: nothing is open."""
 
 
 class ScriptedClient:

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LLMFailureException
+from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Identity, LanguageModel, LLMFailureException
 from prism.llm.failure import Reason
 from tests.standin import Fault, FaultPlan, Latency
 from tests.standin.spells import SLOWER, Spell, SpellKind, spells_at
@@ -22,8 +22,8 @@ REASONS: dict[Fault, Reason] = {
 """The reasons under which a client counts these faults."""
 
 
-class VirtualModel:
-    """A `prism.llm.LanguageModel` that gives equal weights to all options, after a drawn time.
+class VirtualModel(LanguageModel):
+    """A language model that gives equal weights to all options, after a drawn time.
 
     Args:
         faults: calls that fail, by number or share.
@@ -46,12 +46,6 @@ class VirtualModel:
     async def choose(self, request: ChoiceRequest) -> Distribution:
         """Return the same weight for each option."""
         return Distribution(probabilities=dict.fromkeys(request.options, 1.0), **await self._call())
-
-    async def check(self) -> Health:
-        return Health(backend=self.name, version="", model=self.name, latency_s=0.0, dialect="", note="")
-
-    async def aclose(self) -> None:
-        """Do nothing: nothing is open."""
 
     async def _call(self) -> dict[str, Any]:
         """Wait as long as a call takes, and return what its answer has besides the content.

@@ -21,8 +21,6 @@ from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
 
-__all__ = ["Call", "LLMClient", "LLMFailureException", "backoff_s"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 _log = logging.getLogger(__name__)
 
@@ -31,24 +29,20 @@ BACKOFF_MIN_S: Final = 1.0
 BACKOFF_MAX_S: Final = 5.0
 
 
-class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+class Call(msgspec.Struct, Generic[T], frozen=True):
     """One answered call, with the facts that a record of its reasoning needs.
 
     Args:
         response: the model's text, unchanged.
         retry_count: 0 or 1.
         duration_ms: the time that the answer took, without waits and failed attempts.
-        prompt_tokens, completion_tokens: the size of question and answer.
     """
 
     value: T
-    prompt: str
     response: str
-    retry_count: int
-    duration_ms: int
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
+    retry_count: int = 0
+    duration_ms: int = 0
+    model: str = ""
 
 
 def backoff_s(seed: int, sample: int) -> float:
@@ -98,7 +92,7 @@ class LLMClient:
         sample: int = 0,
         asked_by: str = "",
         agent_name: str = "",
-        record: Callable[[Call[T]], None] | None = None,
+        record: Callable[[Call[T]], None] = lambda _: None,
     ) -> T:
         """Return the model's answer as an instance of `response_model`.
 
@@ -107,14 +101,14 @@ class LLMClient:
             sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
             asked_by: the asker's name, for messages.
             agent_name: the agent whose action it is about, for the line about a failure.
-            record: gets the facts of the call, once it is answered.
+            record: gets the answer with the facts of the call.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
             OracleUnavailableError: a tape is replayed that has no answer to this.
         """
-        schema = schema_of(response_model)
-        for attempt in range(self._attempts):
+        schema, attempt = schema_of(response_model), 0
+        while True:
             # A second attempt is another sample: the same one would give the same answer again, live or from a tape.
             number = ATTEMPTS * sample + attempt
             request = ChatRequest(
@@ -126,46 +120,30 @@ class LLMClient:
                 asked_by=asked_by,
                 attempt=ATTEMPT.get(),
             )
+            attempt += 1
             try:
                 said, value = await self._attempt(request, response_model)
+                break
             except LLMFailureException as error:
-                if attempt + 1 == self._attempts or (error.reason in FINAL and not error.is_answer):
-                    # Log the failure of the last attempt in one line.
-                    attempts = attempt + 1
+                if attempt == self._attempts or (error.reason in FINAL and not error.is_answer):
                     failure = LLMFailureException(
-                        error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
+                        error.reason, attempt, self._component, error.status_code, error.detail, error.latency_s
                     )
+                    whose = f" agent={quoted(agent_name)}" if agent_name else ""
                     _log.log(
                         logging.ERROR if self._attempts == ATTEMPTS else logging.WARNING,  # the asker may ask again
                         "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
-                        self._component,
-                        f" agent={quoted(agent_name)}" if agent_name else "",
-                        failure.reason,
-                        failure.attempts,
-                        failure.status_code,
-                        self._model.name,
-                        failure.detail,
+                        *(self._component, whose, failure.reason, attempt),
+                        *(failure.status_code, self._model.name, failure.detail),
                     )
                     raise failure from error
                 wait_s = self._jitter(self._seed, sample)
-                told = (self._component, error.reason, attempt + 1, wait_s, error.detail)
+                told = (self._component, error.reason, attempt, wait_s, error.detail)
                 _log.warning("llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s", *told)
                 await self._sleep(wait_s)
-                continue
-            if record is not None:
-                call = Call(
-                    value=value,
-                    prompt=prompt,
-                    response=said.text,
-                    retry_count=attempt,
-                    duration_ms=round(said.latency_s * 1000),
-                    model=said.model,
-                    prompt_tokens=said.prompt_tokens,
-                    completion_tokens=said.completion_tokens,
-                )
-                record(call)
-            return value
-        raise AssertionError("the last attempt answers or raises")
+        duration_ms = round(said.latency_s * 1000)
+        record(Call(value, said.text, retry_count=attempt - 1, duration_ms=duration_ms, model=said.model))
+        return value
 
     async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
         """Return one answer, as text and as an instance: the text, or the last JSON object in it that fits.
@@ -179,9 +157,9 @@ class LLMClient:
             value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
         except unreadable as error:
             count_call("invalid_response", said.latency_s, said.usage)
-            detail, latency_s = f"{error}: {said.text[:120]!r}", said.latency_s
+            detail = f"{error}: {said.text[:120]!r}"
             raise LLMFailureException(
-                "invalid_response", component=self._component, detail=detail, latency_s=latency_s
+                "invalid_response", component=self._component, detail=detail, latency_s=said.latency_s
             ) from error
         count_call("ok", said.latency_s, said.usage)
         return said, value

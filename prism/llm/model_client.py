@@ -14,6 +14,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -25,7 +26,6 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import Address, address_of, checked_host, tls_problem, verification
 from prism.llm.answer import extract_object
-from prism.llm.backend import SELF_TEST, Backend, follows_schema, log_prompt, retry_until_usable
 from prism.llm.failure import FINAL, LLMFailureException, Usage
 from prism.llm.gateway import ALIVE, CONNECT_S, GATEWAY, Replied
 from prism.llm.http import (
@@ -53,7 +53,21 @@ from prism.llm.letters import (
     read_tokens,
     read_weights,
 )
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Message, Undecided
+from prism.llm.port import (
+    SELF_TEST,
+    Backend,
+    ChatRequest,
+    ChoiceRequest,
+    Completion,
+    Distribution,
+    Health,
+    Identity,
+    Message,
+    Undecided,
+    log_prompt,
+    retry_until_usable,
+    usable_answer,
+)
 from prism.llm.question_id import REQUEST_ID
 from prism.llm.reply import STREAMS, Reply, text_of, usage_of
 from prism.wording import clauses
@@ -258,10 +272,8 @@ class ModelClient(Backend):
         """
 
         async def tested(deadline_s: float) -> Completion:
-            return await retry_until_usable(
-                lambda seed: self._complete(replace(SELF_TEST, seed=seed), dialect, deadline_s),
-                lambda said: follows_schema(said.text, loosely=dialect == FREE),
-            )
+            ask = partial(self._complete, dialect=dialect, deadline_s=deadline_s)
+            return await usable_answer(ask, loosely=dialect == FREE)
 
         failure = LLMFailureException("invalid_response")
         for dialect in self.dialects:

@@ -17,12 +17,20 @@ import ollama
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
-from prism.llm.backend import ANSWERS, log_prompt, retry_until_usable
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import RefusedAnswerError, StatusError
 from prism.llm.letters import OLLAMA_FORMS
 from prism.llm.model_client import FREE, ModelClient, messages_of
-from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Identity, Undecided
+from prism.llm.port import (
+    ANSWERS,
+    ChatRequest,
+    ChoiceRequest,
+    Distribution,
+    Identity,
+    Undecided,
+    log_prompt,
+    retry_until_usable,
+)
 from prism.llm.reply import Reply, read_chat
 
 COMPONENT: Final = "ollama"

@@ -14,9 +14,17 @@ from msgspec.structs import replace
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.answer import read_answer, read_choice
-from prism.llm.backend import SELF_TEST, follows_schema
 from prism.llm.failure import LLMFailureException
-from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Message
+from prism.llm.port import (
+    SEEDS,
+    SELF_TEST,
+    ChatRequest,
+    ChoiceRequest,
+    Distribution,
+    LanguageModel,
+    Message,
+    follows_schema,
+)
 from prism.llm.prompt import CHOICE, ChoicePrompt, order_of, template_of, words_enum
 from prism.llm.spending import Outcome, count_call, counting_failures
 from prism.llm.tape import RecordedFallback, TapedModel

@@ -66,7 +66,7 @@ class Reasoner:
             asker = asked_by(self._component, agent_name, turn)
             facts = {"sample": turn, "asked_by": asker, "agent_name": agent_name, "record": calls.append}
         try:
-            decision = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
+            found = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
         except LLMFailureException as error:
             if not facts:  # an `LLMClient` has logged it, with what it knows of the server
                 told = (self._component, quoted(agent_name), error.reason, error.attempts, error.detail)
@@ -76,21 +76,21 @@ class Reasoner:
             raise LLMFailureException(
                 error.reason, error.attempts, self._component, error.status_code, error.detail, error.latency_s
             ) from error
-        call = calls[0] if calls else None
+        call = calls[0] if calls else Call(found, msgspec.json.encode(found).decode())
         chain = LLMReasoningChain(
             component=self._component,
             agent_name=agent_name,
             prompt=prompt,
-            response=msgspec.json.encode(decision).decode() if call is None else call.response,
-            reasoning=decision.reasoning,
+            response=call.response,
+            reasoning=found.reasoning,
             timestamp=self._clock.at(turn),
-            duration_ms=0 if call is None else call.duration_ms,
-            model="" if call is None else call.model,
-            retry_count=0 if call is None else call.retry_count,
-            confidence=decision.confidence,
+            duration_ms=call.duration_ms,
+            model=call.model,
+            retry_count=call.retry_count,
+            confidence=found.confidence,
         )
         _log.debug("%s", chain)
         if _log.isEnabledFor(logging.DEBUG):  # prompts are long
             texts = f"prompt={quoted(chain.prompt)} response={quoted(chain.response)}"
             _log.debug("llm_exchange chain=%s %s", chain.chain_id, texts)
-        return decision, chain
+        return found, chain

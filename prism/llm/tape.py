@@ -89,6 +89,9 @@ class TapeFile:
         TapeError: the file does not exist, is not a tape, or comes from a newer version.
     """
 
+    _forgets = ""
+    """What is removed from a tape before it is recorded on."""
+
     def __init__(self, path: Path, mode: Literal["record", "replay", "look"]) -> None:
         self.path = path
         self.mode = mode
@@ -99,9 +102,14 @@ class TapeFile:
             check_place(path)
             if path.exists() and not path.is_file():
                 raise TapeError(path, "is no regular file, and a tape is one")
+        # Without write access to the index of the write-ahead log nothing is recovered, and nothing is merged at the
+        # end. SQLite keeps an index of its own in memory where there is a log that nobody has open.
+        address = f"{path.absolute().as_uri()}?mode=ro&readonly_shm=1" if mode == "look" else str(path)
         for tries_left in reversed(range(TRIES if mode == "look" else 1)):
             try:
-                self._file = self._connected()
+                self._file = sqlite3.connect(
+                    address, uri=mode == "look", timeout=10.0, isolation_level=None, check_same_thread=False
+                )
             except sqlite3.Error as error:
                 raise TapeError(path, f"cannot be opened: {error}") from error
             try:
@@ -122,46 +130,36 @@ class TapeFile:
                     self._file.execute("PRAGMA journal_mode = DELETE")
             self._file.close()
 
-    def _connected(self) -> sqlite3.Connection:
-        if self.mode != "look":
-            return sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
-        # Without write access to the index of the write-ahead log nothing is recovered, and nothing is merged at the
-        # end. SQLite keeps an index of its own in memory where there is a log that nobody has open.
-        address = f"{self.path.absolute().as_uri()}?mode=ro&readonly_shm=1"
-        return sqlite3.connect(address, uri=True, timeout=10.0, isolation_level=None, check_same_thread=False)
-
     def _open(self) -> None:
         # Read before the first write: a file that is not a tape must stay unchanged.
-        application = self._number("PRAGMA application_id")
-        version = self._number("PRAGMA user_version")
-        is_new = self._number("PRAGMA page_count") == 0
-        if application != _APPLICATION and not (is_new and self.mode == "record"):
+        application, version, pages = (
+            self._file.execute(f"PRAGMA {each}").fetchone()[0]
+            for each in ("application_id", "user_version", "page_count")
+        )
+        if application != _APPLICATION and not (pages == 0 and self.mode == "record"):
             raise TapeError(self.path, "is no tape; PRISM would not write into it")
-        if version != FORMAT and not is_new:
-            raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads {FORMAT}")
-        if not is_new:
+        if pages:
+            if version != FORMAT:
+                raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads {FORMAT}")
             found = self._file.execute("SELECT type, sql FROM sqlite_master LIMIT 2").fetchall()
             if found != [("table", f"CREATE TABLE {_TABLE}")]:
                 raise TapeError(self.path, "is no tape: it has something other than the table of answers")
         if self.mode != "record":
             self._file.execute("PRAGMA query_only = ON")
             return
-        self._file.execute("BEGIN IMMEDIATE")
-        self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._file.execute(f"PRAGMA user_version = {FORMAT}")
-        self._file.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
-        self._begin()
-        self._file.execute("COMMIT")
-        # Only now: the first page of a write-ahead log is no part of the transaction that makes the file a tape.
-        # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = NORMAL")
-
-    def _begin(self) -> None:
-        """Prepare a tape on which will be recorded, in the transaction that makes it."""
-
-    def _number(self, statement: str) -> int:
-        return int(self._file.execute(statement).fetchone()[0])
+        for statement in (
+            "BEGIN IMMEDIATE",
+            f"PRAGMA application_id = {_APPLICATION}",
+            f"PRAGMA user_version = {FORMAT}",
+            f"CREATE TABLE IF NOT EXISTS {_TABLE}",
+            self._forgets,
+            "COMMIT",
+            # Only now: the first page of a write-ahead log is no part of the transaction that makes the file a tape.
+            # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA synchronous = NORMAL",
+        ):
+            self._file.execute(statement)
 
     def _row(self, key: bytes) -> bytes | None:
         rows = self._execute("SELECT answer FROM answers WHERE key = ?", key)
@@ -227,16 +225,7 @@ class RecordedFallback(msgspec.Struct, frozen=True, tag="forgone"):
     reason: str
 
 
-Outcome = Completion | Distribution | Undecided | NotOffered | Failed
-Answer = Outcome | RecordedFallback
-
-
-async def outcome_of(asked: Awaitable[Completion | Distribution | Undecided | None]) -> Outcome:
-    """Return what came of a call, as it stands on a tape."""
-    try:
-        return await asked or NotOffered()
-    except LLMFailureException as error:
-        return Failed.of(error)
+Answer = Completion | Distribution | Undecided | NotOffered | Failed | RecordedFallback
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,18 +248,6 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         pairs += [(f"llm.{name}", f"{was.options[name]:.10g}", f"{asked.options[name]:.10g}") for name in shared]
         pairs.append(("llm.request.extra_body", was.extra_body or "{}", asked.extra_body or "{}"))
         return tuple(f"{key} {recorded}, not {now}" for key, recorded, now in pairs if recorded != now)
-
-
-class TapeStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of records on a tape, by kind.
-
-    Args:
-        fallbacks: questions that took their first option, because a call failed or none was made.
-    """
-
-    answers: int
-    failures: int
-    fallbacks: int
 
 
 class TapeMissError(TapeError):
@@ -297,12 +274,8 @@ _headers = msgspec.json.Decoder(Header)
 class Tape(TapeFile):
     """The answers of a run's model by key. Each method raises a `TapeError` if the file cannot be read or written."""
 
-    def _begin(self) -> None:
-        # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
-        self._file.execute("DELETE FROM answers WHERE json_extract(CAST(answer AS TEXT), '$.type') = 'forgone'")
-
-    def __len__(self) -> int:
-        return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", HEADER_KEY)[0][0])
+    # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
+    _forgets = "DELETE FROM answers WHERE json_extract(CAST(answer AS TEXT), '$.type') = 'forgone'"
 
     def read(self, key: bytes) -> Answer | None:
         row = self._row(key)
@@ -310,9 +283,7 @@ class Tape(TapeFile):
 
     def write(self, key: bytes, answer: Answer, asked_by: str) -> Answer:
         """Return the answer that is on the tape now: the given one, unless the key already had an answer."""
-        self._execute(
-            "INSERT INTO answers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key, asked_by, msgspec.json.encode(answer)
-        )
+        self._execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", key, asked_by, msgspec.json.encode(answer))
         return self.read(key) or answer
 
     def forget(self, asked_by: str, answers: bool) -> None:  # `to_thread.run_sync` passes no names
@@ -322,11 +293,10 @@ class Tape(TapeFile):
         )
         self._execute(statement, asked_by, "completion" if answers else "failed")
 
-    def statistics(self) -> TapeStatistics:
+    def statistics(self) -> Counter[str]:
+        """Return the number of records by kind: `completion`, `distribution`, `failed`, `forgone` for fallbacks, ..."""
         kinds = "SELECT json_extract(CAST(answer AS TEXT), '$.type'), count(*) FROM answers WHERE key != ? GROUP BY 1"
-        found = Counter[str](dict(self._execute(kinds, HEADER_KEY)))
-        answers = found["completion"] + found["distribution"]
-        return TapeStatistics(answers=answers, failures=found["failed"], fallbacks=found["forgone"])
+        return Counter(dict(self._execute(kinds, HEADER_KEY)))
 
     def header(self) -> Header | None:
         """Return the header; None on a tape on which nothing was recorded."""
@@ -362,10 +332,9 @@ class TapedModel:
             if mode == "record":
                 raise ValueError("mode record needs a model")
         elif mode == "record" and tape.header() is None:  # without one, an unchecked model would leave an unnamed tape
-            identity = model.identity
-            about = {"backend": identity.backend, "model": identity.model, "dialect": identity.dialect}
-            health = Health(**about, version="", latency_s=0.0, note="not checked")
-            tape.write_header(Header(identity=identity, health=health))
+            name = model.identity
+            health = Health(backend=name.backend, model=name.model, dialect=name.dialect, note="not checked")
+            tape.write_header(Header(identity=name, health=health))
         try:
             self._header = tape.required_header()
         except TapeError:
@@ -389,9 +358,9 @@ class TapedModel:
         """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         model = self.model
         answer = await self._answer(request, None if model is None else lambda: model.complete(request))
-        if not isinstance(answer, Completion):
-            raise self._wrong_kind()
-        return answer
+        if isinstance(answer, Completion):
+            return answer
+        raise self._wrong_kind()
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
@@ -413,7 +382,12 @@ class TapedModel:
                 text = request.messages[-1].content if isinstance(request, ChatRequest) else request.state
                 differences = () if self.model is None else self._header.differences(self.model.identity)
                 raise TapeMissError(tape.path, request.asked_by, text, differences)
-            answer = await self._write(key, await outcome_of(ask()), request.asked_by)
+            outcome: Answer
+            try:
+                outcome = await ask() or NotOffered()
+            except LLMFailureException as error:
+                outcome = Failed.of(error)
+            answer = await self._write(key, outcome, request.asked_by)
         if isinstance(answer, Failed):
             raise answer.error()
         return answer

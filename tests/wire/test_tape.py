@@ -103,7 +103,7 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
             except* OracleSpentError:
                 pass  # the tick under way could not end without an answer
             with closing(Tape(tape, "replay")) as opened:
-                assert opened.statistics().answers == 40
+                assert opened.statistics().total() == 40
         with pytest.raises(BaseExceptionGroup) as caught:
             await run(config(server.url, **on_tape("replay")), tmp_path)
         miss = first_error(caught.value, TapeMissError)

@@ -39,7 +39,8 @@ def answers_kept(study: Path) -> int:
     kept = 0
     for file in (study / AUDIT).glob(f"*{TAPE}"):
         with closing(Tape(file, "look")) as tape:
-            kept += tape.statistics().answers
+            found = tape.statistics()
+        kept += found["completion"] + found["distribution"]
     return kept
 
 

@@ -32,7 +32,7 @@ async def test_a_model_gives_its_answers_in_order_and_the_last_one_ever_after() 
 async def test_a_model_gives_no_probabilities_and_is_always_there() -> None:
     model = ScriptedModel("one")
     assert await model.choose(ChoiceRequest(state="", instructions="", options={})) is None
-    assert (await model.check()).server == "scripted 1"
+    assert (await model.check()).server == "scripted"
     await model.aclose()
 
 
