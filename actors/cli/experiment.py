@@ -29,6 +29,7 @@ from actors.cli.study_options import (
 )
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
+from actors.core.machine import processors
 from actors.display.words import duration
 from actors.display.work import Standing, live_console, progress_shown
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
@@ -36,9 +37,8 @@ from actors.logs.output import output, say
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
 from actors.studies.experiments.outcome import OUTCOME, Outcome, Values, outcome_of, read_values, write_outcome
-from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, text_of
-from actors.studies.experiments.plan_record import record_plan
-from actors.studies.experiments.processes import Where, cells_to_do, opened, room
+from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, record_plan, text_of
+from actors.studies.experiments.processes import Where, cells_to_do, opened
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import (
@@ -85,7 +85,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    rows, power = plan_parts(made, place, room(made.cells, jobs))
+    rows, power = plan_parts(made, place, jobs or processors())
     show({**dict(rows), "power": list(map(str, power))}, lambda: [facts(rows), *power])
 
 
@@ -144,11 +144,9 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
     with locked(out), interruptible(KEPT):
         left = cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
-        if made.sealed is not None:
-            register(out, made.sealed)
         promised = record_plan(out, made, count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
-        is_first, note = iter([True]), ""
+        is_first = iter([True])
 
         with ExitStack() as stack:
             gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
@@ -159,18 +157,14 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
                 ended, total = now.done + now.failed + known, now.total + known
                 parts = [f"{ended:,} of {total:,} cells", f"{now.running:,} running", f"{now.failed:,} failed"]
                 parts += [f"{reason} {times:,} times" for reason, times in now.losses.items()]
-                return Standing(", ".join([*parts, *([now.note] if now.note else [])]), ended, total)
+                return Standing(", ".join(parts), ended, total)
 
             def on_done(cell: Cell, done: Done) -> None:
-                nonlocal note
                 if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all others
                     measured(cell_path(out, cell), made.experiment.measures, made.own)
                 if live_console() is not None:
                     return
                 now = executor.standing
-                if now.note != note:
-                    note = now.note
-                    say(note)
                 place = f"{known + now.done + now.failed:,} of {now.total + known:,}"
                 say(f"{place}: {cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}")
 
@@ -182,9 +176,6 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             counted = gateway and gateway.statistics()
         outcome = outcome_of(made, values, promised, out)
         outcome = replace(outcome, model=use_of_model(made, out, counted, is_replay=tape is not None))
-        if made.sealed is not None:
-            scores = scores_of_runs(made.sealed, made.experiment.seeds, values, out, cells_begun(out), made.notes)
-            outcome = replace(outcome, predictions=scores)
         write_outcome(out, made, values, outcome)
         return Executed(made, outcome, values, problems)
 
@@ -206,13 +197,11 @@ SUFFIX = ".sealed.json"
 def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
     """Seal the predictions in FILE for the plan of EXPERIMENT, before it is run.
 
-    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named. If
-    the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores it, too.
+    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named.
     docs/experiments.md says what a prediction is.
     """
     refuse_without_packages()
-    plan, target = make_plan(path, is_sealed=False), to or file.with_suffix(SUFFIX)
-    place = out or EXPERIMENTS / run_name(path)
+    plan, place, target = make_plan(path), out or EXPERIMENTS / run_name(path), to or file.with_suffix(SUFFIX)
     with telling_kind(file, PREDICTIONS):
         text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
         predictions = read_predictions(text, str(file), plan.experiment)
@@ -225,7 +214,10 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
     write_json(target, sealed)
     register(place, sealed)
-    count = counted(len(predictions.predictions), "prediction")
+    count, files = (
+        counted(len(predictions.predictions), "prediction"),
+        [shlex.quote(str(each)) for each in (path, target)],
+    )
     them = "it" if begun == 1 else "they"
     lines = [
         f"{target}: {count} by {predictions.by}, sealed {sealed.at}",
@@ -233,7 +225,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
         f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen"
         if begun
         else "give the seal to others now, and they can check later that nothing was changed",
-        f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}",
+        f"next: prism experiment {files[0]}, and then prism experiment score {' '.join(files)}",
     ]
     show({"file": target, **asdict(sealed)}, lambda: lines, brief=str(target))
 
@@ -257,13 +249,13 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, model: st
     what was sealed: a result that holds there was not picked for one model.
     """
     refuse_without_packages()
-    plan, sealed = make_plan(path, is_sealed=False, model=model), read_sealed(file)
+    plan, sealed = make_plan(path, model), read_sealed(file)
     name = run_name(path) if model is None else f"{run_name(path)}-{re.sub('[^A-Za-z0-9.]+', '-', model)}"
     place = out or EXPERIMENTS / name
     notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
     answers = list[str]()
     if model is not None:
-        done = execute(replace(plan, sealed=sealed, notes=notes), place, Where())
+        done = execute(plan, place, Where())
         refuse_lost(done, place)
         answers = [each.text for each in done.outcome.answers]
     register(place, sealed)

@@ -16,14 +16,13 @@ from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
-from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.plan_record import promised_so_far
+from actors.studies.experiments.plan import Plan, promised_so_far
 from actors.studies.experiments.processes import cells_to_do
-from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import Asking, ModelUse, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
 from prism.experiment import (
     SAMPLED,
+    SHARES,
     UNPAIRED,
     Experiment,
     Hypothesis,
@@ -46,8 +45,6 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
         yield line(f"{answer.text} [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else answer.text)
     if len(outcome.answers) > ANSWERS_SHOWN:
         yield line(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", "dim")
-    if outcome.predictions is not None:
-        yield line(outcome.predictions.text)
     yield line(" ".join([*outcome.caveats, str(outcome.made_of)]), "dim")
     yield ""
     means = ((row.condition, row.measure, row.over_seeds) for row in outcome.conditions[:ROWS_SHOWN])
@@ -57,8 +54,6 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
     )
     if len(outcome.conditions) > ROWS_SHOWN:
         yield line(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", "dim")
-    if outcome.predictions is not None:
-        yield from ("", *predictions_parts(outcome.predictions))
     if outcome.comparisons:
         yield from ("", *_comparisons(outcome, made))
     if outcome.effects:
@@ -72,7 +67,7 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
         yield line(threshold_said(judged), "green" if judged.is_met else "red")
     for remark in outcome.remarks:
         yield line(f"! {remark}", "bold yellow")
-    for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:
+    for note in outcome.notes:
         yield line(f"! {note}", "yellow")
     if outcome.model is not None:
         yield line(_use(outcome.model))
@@ -113,10 +108,17 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
 
 def predictions_parts(found: PredictionScores) -> Iterator[RenderableType]:
     """Yield the predictions beside their outcomes, with what their scores mean."""
-    first, *others = SCORE_COLUMNS
-    rows = map(score_cells, found.scores[:ROWS_SHOWN])
-    yield table((first, *(f">{name}" for name in others)), rows)
-    yield line(f"{SCORES_SAID}.", "dim")
+    columns = ("predicted", *(f">{share:.0%} interval" for share in SHARES), ">came out", ">within", ">CRPS")
+    rows = []
+    for each in found.scores[:ROWS_SHOWN]:
+        if (score := each.score) is None or each.observed is None:
+            rows.append([each.outcome, *[NONE] * (len(columns) - 1)])
+            continue
+        intervals = [f"{low:.4g} to {high:.4g}" for low, high in score.intervals]
+        within = next((f"{share:.0%}" for share, holds in zip(SHARES, score.holds, strict=True) if holds), "neither")
+        rows.append([each.outcome, *intervals, f"{each.observed:.4g}", within, f"{score.crps:.3g}"])
+    yield table(columns, rows)
+    yield line("A lower CRPS is better; it is in the unit of the measure.", "dim")
 
 
 def twins(made: Plan) -> Iterator[Text]:
@@ -178,8 +180,7 @@ def plan_parts(made: Plan, out: Path, jobs: int) -> tuple[list[tuple[str, str]],
         ("cells", f"{total:,}, {len(left):,} of them to do, {jobs:,} at once"),
         ("time", f"about {time} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
-    sealed = [] if made.sealed is None else [("predictions", str(made.sealed))]
-    rows += [*asked.rows, *sealed, ("directory", str(out)), ("plan", made.hash[:16])]
+    rows += [*asked.rows, ("directory", str(out)), ("plan", made.hash[:16])]
     return rows, [*_power(made, _together(made, out)), *twins(made)]
 
 
@@ -198,9 +199,8 @@ def _together(made: Plan, out: Path) -> list[int]:
     hypotheses = made.experiment.hypotheses
     if not count_done(out):
         return [len(hypotheses)] * len(hypotheses)
-    planned, lost, _ = promised_so_far(out, made)
-    every = len(hypotheses) + sum(each not in hypotheses for each in lost)
-    return [len(planned) + len(lost) if each in planned else every for each in hypotheses]
+    planned = promised_so_far(out, made).planned
+    return [len(planned) if each in planned else len(hypotheses) for each in hypotheses]
 
 
 def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:

@@ -45,7 +45,7 @@ class FileGroup(Group):
 
 
 FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-JOBS = count_option("--jobs", help="Cells at once.  [default: one for each processor, as far as the memory holds them]")
+JOBS = count_option("--jobs", help="Cells at once.  [default: one for each processor]")
 ON = option(
     "--on",
     default=PROCESSES,

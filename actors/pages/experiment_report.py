@@ -26,7 +26,6 @@ from actors.pages.words import count, listed, pages_number, place_of, plural, sp
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import read_over_time
 from actors.studies.experiments.record import CellState, ExperimentRecord
-from actors.studies.experiments.seals import SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.replications.ledger import (
     HERE_SAID,
     LINE,
@@ -78,8 +77,7 @@ def header(record: ExperimentRecord, title: str) -> Element:
 def lead(record: ExperimentRecord) -> Element:
     """Return the answers in sentences, as the terminal prints them."""
     outcome = record.outcome
-    said = lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
-    return said if outcome.predictions is None else tag("div", said, tag("p", outcome.predictions.text))
+    return lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
 
 
 def remarks_of(record: ExperimentRecord) -> list[Element]:
@@ -124,12 +122,6 @@ def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
     yield Section(
         "means", "Means over the seeds", [grid(charts, "means") if charts else missing("No cell has a value yet.")]
     )
-    if (found := outcome.predictions) is not None:
-        table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores])
-        shown = table_of(table, "Predictions beside their outcomes", is_shown=True)
-        told = f"Sealed by {found.by} at {found.at}, with the seal {found.seal}. {SCORES_SAID}."
-        notes = (tag("p", f"{note[:1].upper()}{note[1:]}.", class_="notice") for note in found.notes)
-        yield Section("predictions", "Predictions", [shown, *notes, missing(told)])
     # Main effects, and the indices of a sampled design.
     parts: list[Node] = [grid(charts, "effects")] if (charts := effect_charts(record)) else []
     if indices := sensitivity_charts(outcome.effects):

@@ -8,7 +8,7 @@ from pathlib import Path
 from actors.pages.html import Element, Node, tag
 from actors.pages.words import count, plural
 from actors.studies.experiments.outcome import OUTCOME
-from actors.studies.experiments.plan_record import PlanFile
+from actors.studies.experiments.plan import PlanFile
 from actors.studies.experiments.record import CellLine, CellState, cell_state, current_plan, read_experiment_record
 from actors.view.drawn import Redrawn, problem_of_drawing, written
 from actors.view.run_list import shown

@@ -87,7 +87,6 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     thresholds: tuple[Threshold, ...] = ()
     alpha: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.05
     oracle: SharedOracle = SharedOracle()
-    predictions: str | None = None
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +102,6 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     thresholds: tuple[Threshold, ...]
     alpha: float  # the share of false alarms that is accepted over all hypotheses together
     oracle: SharedOracle = SharedOracle()  # the limits on what all cells ask of a model together
-    predictions: str | None = None  # the sealed file with predictions of the outcomes, as the file names it
 
 
 def _no_tables(name: str) -> tuple[str, str]:

@@ -198,20 +198,18 @@ def corrected(
     alpha: float,
     hypotheses: Sequence[Hypothesis],
     planned: Sequence[Hypothesis],
-    lost: Sequence[Hypothesis] = (),
 ) -> list[Comparison]:
     """Return the comparisons with corrected p values: the planned ones among themselves, the others among all.
 
-    So hypotheses that are added or removed after a look at the results do not change the planned ones.
+    So hypotheses that are added after a look at the results do not change the planned ones.
 
     Args:
         hypotheses: all of the experiment, with those that could not be compared.
         planned: those that a plan had before the first result.
-        lost: planned hypotheses that are no longer there, or whose meaning has changed.
     """
     first = [each for each in hypotheses if each in planned]
-    of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first) + len(lost)))
-    of_all = holm(comparisons, alpha, len(hypotheses) + sum(each not in hypotheses for each in lost))
+    of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first)))
+    of_all = holm(comparisons, alpha, len(hypotheses))
     return [next(of_planned) if each.hypothesis in first else each for each in of_all]
 
 

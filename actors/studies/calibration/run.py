@@ -10,9 +10,9 @@ import numpy as np
 from actors.core.errors import RunDirectoryError
 from actors.results.observed import observed_feed
 from actors.studies.calibration.calibration_plan import FEED, CalibrationPlan, cell_of
-from actors.studies.experiments.batch import Executor
 from actors.studies.experiments.cells import CELLS, cell_path, is_done
 from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.processes import Executor
 from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
 from prism.scorecard.social import month_share, rank_correlation

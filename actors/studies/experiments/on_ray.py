@@ -6,25 +6,200 @@ ends its process three times differs from a cell that has lost its node.
 
 from __future__ import annotations
 
+import platform
+import shutil
+import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from importlib.metadata import version
+from ipaddress import ip_address
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from actors.core.errors import PlaceError
-from actors.core.files import read_regular
+from actors.core.files import drafted_directory, read_regular, write_file
 from actors.core.machine import processors
-from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
-from actors.factory.ray_cluster import connected
-from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError
-from actors.studies.experiments.cells import Done, cell_path
-from actors.studies.experiments.node import Order, Returned, order_of, put, read_by, run_order
+from actors.factory.input_files import (
+    INPUT_BYTES_MAX,
+    Kept,
+    inputs_shared,
+    is_kept,
+    kept_inputs,
+    kept_sha256,
+    locate_input,
+    note_files,
+    place_of,
+    plain_name,
+)
+from actors.factory.own_code import sources_below
+from actors.factory.ray_cluster import connected, is_there
+from actors.runs.compatibility import OWN_PACKAGE, code_sha256
+from actors.runs.inputs import with_kept_files
+from actors.store.lock import LOCK, locked
+from actors.studies.experiments.cells import CELLS, Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.processes import KILLED, LOST, Executor, LostError
+from actors.studies.experiments.shared_oracle import asks_model
 from actors.studies.gateway.place import GatewayPlace
+from prism.config import Config
 from prism.errors import PrismError
+
+
+class Order(NamedTuple):
+    key: str
+    config: Config
+    inputs: Mapping[str, str]  # `{input file, as the user wrote it: SHA-256}`
+    versions: Mapping[str, str]  # those of the driver, by `versions_here`
+    network: str = ""  # that of the driver, by `network_here`
+    gateway: GatewayPlace | None = None  # asks the servers of models for the cell; None if it asks for itself
+    # `{name: content}` of the code that a run has kept and the configuration names; empty without any
+    code: Mapping[str, bytes] = {}
+
+
+class Returned(NamedTuple):
+    done: Done
+    # `{name: content}` of the cell's files; None without files
+    files: Mapping[str, bytes] | None = None
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions that driver and node must have in common."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"Python": python, "PRISM": version(OWN_PACKAGE), "PRISM's code": code_sha256()[:12]}
+
+
+def read_by(cell: Cell) -> dict[str, str]:
+    """Return `{file that a cell reads: SHA-256}`: its inputs, and those that a run has kept, such as a tape."""
+    config = cell.config
+    kept = (name for name in kept_inputs(config) if name != config.simulation.domain_path)
+    return {**{name: str(kept_sha256(name)) for name in kept}, **cell.inputs}
+
+
+def order_of(cell: Cell, gateway: GatewayPlace | None = None) -> Order:
+    """Return the order for a cell, from the machine of the experiment."""
+    read = read_by(cell)
+    config, kept = with_kept_files(cell.config, read)
+    code = config.simulation.domain_path
+    return Order(
+        key=cell.key,
+        config=config,
+        inputs={name: read[source] for name, source in kept.items()},
+        versions=versions_here(),
+        network=network_here(),
+        gateway=gateway,
+        code={} if code is None or not is_kept(code) else sources_below(place_of(code), place_of(code)),
+    )
+
+
+def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
+    """Run a cell in this process, and leave nothing on the node.
+
+    Args:
+        fetch: returns the content of an input file, by its SHA-256.
+    """
+    here = f"the node {socket.gethostname()}"
+    for name, mine in versions_here().items():
+        if mine != order.versions[name]:
+            problem = f"{here} has {name} {mine}, not {order.versions[name]}; install the same on all nodes"
+            return Returned(Done(problem))
+    if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
+        return Returned(Done(problem))
+    with TemporaryDirectory(prefix="prism-cell-") as directory, inputs_shared(_KEPT):
+        path = Path(directory, CELLS, order.key)
+        for name, digest in order.inputs.items():
+            content = fetch(digest)
+            if sha256(content).hexdigest() != digest:
+                raise OSError(f"the input file {plain_name(name)} was damaged on its way")
+            placed = Path(directory, digest)
+            write_file(placed, content)
+            placed.chmod(0o444)  # a cell links it, and could not go on after a kill with a link that can be written
+            note_files({name: placed})
+        if order.code:
+            code = Path(directory, "code")
+            _write(order.code, code)
+            note_files({str(order.config.simulation.domain_path): code})
+        path.parent.mkdir(exist_ok=True)
+        done = work(Task(order.config, path, order.inputs, order.gateway))
+        if not path.is_dir():
+            return Returned(done)
+        files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
+    done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))
+    return Returned(done, {name: content for name, content in files.items() if name != LOCK})
+
+
+_KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
+
+
+def _write(files: Mapping[str, bytes], directory: Path) -> None:
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(content)
+
+
+def put(files: Mapping[str, bytes], path: Path) -> None:
+    """Write the files of a cell that have come from a node to its directory, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for place in map(PurePosixPath, files):
+        if place.is_absolute() or ".." in place.parts:
+            raise OSError(f"{str(place)!r} is no file of a cell")
+    with drafted_directory(path) as draft:
+        _write(files, draft)
+        if path.exists():
+            with locked(path):
+                shutil.rmtree(path)
+
+
+REACH_WAIT_S = 15.0  # the longest time in which the gateway is looked for
+REACH_EVERY_S = 0.5
+
+
+def network_here() -> str:
+    """Return a name of the network of this process: processes with equal names share a loopback device."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/net').readlink()}"
+    except OSError:  # another system than Linux
+        return socket.gethostname()
+
+
+def no_way_to(gateway: GatewayPlace, network: str) -> str:
+    """Return the reason why this node cannot ask the gateway, on one line; empty if it can.
+
+    Args:
+        network: that of the command. The loopback device of another network leads to another program, which must not be
+            asked: a request has the token.
+    """
+    parts = urlsplit(gateway.address)
+    host, port = parts.hostname or "", parts.port or 0
+    if _is_loopback(host) and network != network_here():
+        return _said(f"{host}:{port} is on the command's machine alone")
+    until = time.monotonic() + REACH_WAIT_S
+    while not is_there(host, port):
+        if time.monotonic() > until:
+            return _said(f"nothing answers at {host}:{port}, or the port is closed to it")
+        time.sleep(REACH_EVERY_S)
+    return ""
+
+
+def _said(problem: str) -> str:
+    return (
+        f"the node {socket.gethostname()} cannot reach the gateway: {problem}; "
+        "set oracle.address to an address of the command's machine that all nodes reach"
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
 
 LOOK_EVERY_S = 5.0
 AHEAD = 2  # the cells that are given to Ray for each processor, so that none waits for the driver
@@ -46,7 +221,7 @@ class OnRay(Executor):
         self._processors = processors()
         self._looked = 0.0
 
-    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:  # noqa: ARG002  # the interface's
+    def at_once(self, *, are_suspect: bool) -> int:  # noqa: ARG002  # the interface's
         return self._jobs or max(AHEAD_MIN, AHEAD * self._processors)
 
     def begin(self, cell: Cell, out: Path) -> Future[Returned]:  # noqa: ARG002  # the interface's

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import content_hash, read_regular, sha256_of
+from actors.core.errors import RunDirectoryError, run_directory_error
+from actors.core.files import NotJsonError, content_hash, read_json, read_regular, sha256_of, write_json
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of, is_own, own_code
 from actors.factory.file_kinds import EXPERIMENT, telling_kind
@@ -20,12 +21,11 @@ from actors.factory.own_code import refuse_unknown
 from actors.runs.compatibility import manifest_of
 from actors.runs.inputs import with_kept_files
 from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, known_measures, load_own
-from actors.studies.experiments.seals import Sealed, notes_on_plan, read_sealed
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
-from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
+from prism.experiment import Condition, Experiment, Hypothesis, key_of_setting, read_experiment
 from prism.text_files import decode_text
 
 NOT_PART = ("run", "metrics")
@@ -49,15 +49,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of these measures
     meanings: dict[str, str]  # `{condition: the meaning of its cells}`
     hash: str  # of everything that was planned: question, cells, measures with their code, hypotheses, thresholds
-    sealed: Sealed | None = None  # the predictions that the file names
-    notes: list[str] = []  # what was changed in the plan since they were sealed
 
 
-def make_plan(path: Path, *, is_sealed: bool = True, model: str | None = None) -> Plan:
+def make_plan(path: Path, model: str | None = None) -> Plan:
     """Return the plan of the experiment in a file: each condition's configuration is read and checked.
 
     Args:
-        is_sealed: whether the predictions that the file names are read.
         model: the model that all conditions ask in place of theirs; None for those of the file.
     """
     text = text_of(path)
@@ -89,14 +86,9 @@ def make_plan(path: Path, *, is_sealed: bool = True, model: str | None = None) -
     own_code = {name: code_of_own(experiment.measures[name]) for name in own}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
     meanings = {cell.condition: cell.meaning for cell in cells[:: len(experiment.seeds)]}
-    plan = Plan(
+    return Plan(
         path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
     )
-    if experiment.predictions is None or not is_sealed:
-        return plan
-    named = found_beside(path, experiment.predictions)
-    sealed = read_sealed(named)
-    return replace(plan, sealed=sealed, notes=notes_on_plan(named, sealed, plan.hash, parts_of(plan)))
 
 
 def parts_of(plan: Plan) -> dict[str, str]:
@@ -250,3 +242,103 @@ def text_of(path: Path, expected: str = "a YAML file with an experiment", page: 
         raise ConfigError(str(path), f"no such file; expected {expected}: {page}") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
+
+
+PLANS = "plans"
+
+
+class PlannedCell(msgspec.Struct, frozen=True, array_like=True):
+    condition: str
+    seed: int
+    key: str  # the name of its directory in `cells`
+
+
+class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
+    hash: str  # the hash of all that was planned
+    cells_done: int  # the cells that had a result when it was made; 0 of a plan that came before all results
+    experiment: Experiment  # as its file had it
+    own_code: dict[str, str]  # `{measure: SHA-256}` of the modules of the user's own measures
+    meanings: dict[str, str]  # `{condition: hash}` of the content of each
+    cells: list[PlannedCell]
+
+
+def _kept(plan: Plan, cells_done: int) -> PlanFile:
+    """Return what is kept of a plan. No place of this machine is: of an absolute path only the name."""
+    base = Path(plan.experiment.base)
+    named = base.name if base.is_absolute() else plan.experiment.base
+    return PlanFile(
+        hash=plan.hash,
+        cells_done=cells_done,
+        experiment=replace(plan.experiment, source=plan.path.name, base=named),
+        own_code=plan.own_code,
+        meanings=plan.meanings,
+        cells=[PlannedCell(cell.condition, cell.seed, cell.key) for cell in plan.cells],
+    )
+
+
+def read_plans(out: Path) -> list[PlanFile]:
+    """Return the plans in the directory of an experiment, in the order in which they were made."""
+    return [read_json(path, PlanFile) for path in sorted((out / PLANS).glob("*.json"))]
+
+
+def record_plan(out: Path, plan: Plan, cells_done: int) -> Promised:
+    """Write the plan, unless it is there, and return what it has promised."""
+    directory = out / PLANS
+    try:
+        directory.mkdir(exist_ok=True)
+        kept = sorted(directory.glob("*.json"))
+        if not any(plan.hash[:16] in path.name for path in kept):
+            write_json(directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json", _kept(plan, cells_done))
+    except OSError as error:
+        raise run_directory_error(error, f"{directory}: cannot be used") from None
+    return promised_so_far(out, plan)
+
+
+class Promised(NamedTuple):
+    """The hypotheses that were planned before the first result."""
+
+    planned: Sequence[Hypothesis] = ()  # those whose measure and conditions meant then what they mean now
+    notes: Sequence[str] = ()  # what weakens the p values, a sentence each
+
+
+def promised_so_far(out: Path, plan: Plan) -> Promised:
+    try:
+        return promised(read_plans(out), _kept(plan, 0))
+    except NotJsonError as error:
+        raise RunDirectoryError(f"{out / PLANS}: holds a file that is no plan: {error.strerror}") from None
+
+
+def promised(plans: Sequence[PlanFile], now: PlanFile) -> Promised:
+    """Return what the plans before the first result have promised of a plan."""
+    first = [plan for plan in plans if not plan.cells_done]
+    then = [_meaning(plan, each) for plan in first for each in plan.experiment.hypotheses]
+    planned = [each for each in now.experiment.hypotheses if _meaning(now, each) in then]
+    said = [hypothesis for hypothesis, *_ in then]
+    notes = list[str]()
+    known = set[int]()
+    for plan in plans:  # seeds in place of others are added ones, too, also if there are not more of them
+        if plan.cells_done and known and not known.issuperset(plan.experiment.seeds) and not notes:
+            counts = ", then ".join(str(len({*each.experiment.seeds})) for each in plans)
+            notes.append(
+                f"seeds were added after there were results ({counts}): p values hold for a number that was fixed "
+                "before. Give a replication another directory"
+            )
+        known.update(plan.experiment.seeds)
+    notes += [
+        f"removed after there were results: {each.with_test}: p values are not corrected for it"
+        for each in (first[-1].experiment.hypotheses if first else ())
+        if each not in now.experiment.hypotheses
+    ]
+    notes += [
+        f"exploratory, although it was planned in these words: {each.with_test}: its measure, or the settings, input "
+        "files or code of its conditions, those of the base among them, are others than before the first result"
+        for each in now.experiment.hypotheses
+        if each in said and each not in planned
+    ]
+    return Promised(planned, notes)
+
+
+def _meaning(plan: PlanFile, each: Hypothesis) -> tuple[Hypothesis, list[str | None], list[tuple[str, str]]]:
+    """Return a hypothesis with all that decides what it means: its measure and its conditions."""
+    measure = [plan.experiment.measures[each.measure], plan.own_code.get(each.measure)]
+    return each, measure, [(name, plan.meanings[name]) for name in each.contrast]

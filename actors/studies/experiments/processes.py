@@ -1,6 +1,6 @@
 """The place where cells are run: processes of this machine, or a cluster of Ray.
 
-Processes stay warm, and are replaced when one of them is killed. Memory is read from /proc; without it, it is unknown.
+Processes stay warm, and are replaced when one of them is killed.
 """
 
 from __future__ import annotations
@@ -9,41 +9,138 @@ import os
 import re
 import signal
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from abc import ABC, abstractmethod
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from actors.core.errors import PlaceError
 from actors.core.forkserver import forkserver
 from actors.core.machine import processors
-from actors.factory.input_files import Kept, input_paths, inputs_shared, kept_inputs, locate_input, place_of
-from actors.studies.experiments.batch import KILLED, Executor, LostError
+from actors.factory.input_files import Kept, inputs_shared, kept_inputs, place_of
+from actors.runs.directory import LOG
 from actors.studies.experiments.cells import Done, Task, cell_path, is_done, work
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.gateway.place import GatewayPlace
+from prism.errors import PrismError
 
-RUN_BYTES, AGENT_BYTES, FILE_TIMES = 100 * 1024**2, 16 * 1024, 20
-"""The memory of a process with a run and of each agent, twice what three rounds of a default run took; and for each
-byte of an input file: a table of a million ties takes 13 times its bytes while it is read."""
+KILLED, LOST = "worker killed", "node lost"
+TIMES_MAX = {KILLED: 3, LOST: 20}
+"""`{reason: the times for which a cell is begun again}`. Then it counts as failed: it may be the cause of a kill."""
 
 
-def room(cells: Sequence[Cell], jobs: int | None) -> int:
-    """Return how many of some cells run at once: `jobs`, or one a processor, as far as the memory holds them."""
-    if jobs is not None or not cells:
-        return jobs or processors()
-    if (left := available_bytes()) is None:
-        return processors()
-    needed = 0
-    for config in {cell.condition: cell.config for cell in cells}.values():
-        files = [path.stat().st_size for path in map(locate_input, input_paths(config).values()) if path.is_file()]
-        needed = max(needed, RUN_BYTES + AGENT_BYTES * config.population.size + FILE_TIMES * sum(files))
-    return max(1, min(processors(), left // needed))
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    total: int = 0  # the cells that were to be run
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    losses: Mapping[str, int] = {}  # `{reason: times}`
+
+
+WAIT_S = 1.0  # the longest wait for the end of a cell
+
+OnDone = Callable[[Cell, Done], None]
+
+
+class LostError(Exception):
+    """A cell has lost its worker, so it is to be begun again.
+
+    Args:
+        reason: one of those in `TIMES_MAX`.
+        what: what was lost, such as `its process was killed`.
+    """
+
+    def __init__(self, reason: str, what: str) -> None:
+        self.reason = reason
+        super().__init__(f"{what} {TIMES_MAX[reason]} times{'; is there enough memory?' if reason == KILLED else ''}")
+
+
+class Executor(ABC):
+    """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
+
+    def __init__(self) -> None:
+        self.standing = Standing()  # of all calls of `run` together; a whole value, so another thread may read it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        """Leave the place, and end its workers."""
+        self.stop()
+
+    def tell(self, **now: Any) -> None:
+        """Replace fields of the standing, such as `running`."""
+        self.standing = replace(self.standing, **now)
+
+    @abstractmethod
+    def at_once(self, *, are_suspect: bool) -> int:
+        """Return how many cells may run at once; `are_suspect`: each of them has lost its worker before."""
+
+    @abstractmethod
+    def begin(self, cell: Cell, out: Path) -> Future[Any]:
+        """Begin a cell; an error of PRISM or of the system is the reason why it cannot be run."""
+
+    @abstractmethod
+    def end(self, cell: Cell, begun: Future[Any], out: Path) -> Done:
+        """Return the end of a cell, or raise `LostError`."""
+
+    def look(self, running: int) -> None:
+        """Note how many cells are running. It is called about once a second."""
+        self.tell(running=running)
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End all workers at once, because an error ends the run."""
+
+    def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
+        """Run cells, and return `{key: problem}` of those that failed."""
+        problems, times = dict[str, str](), Counter[tuple[str, str]]()
+        waiting, again, flying = deque(cells), deque[Cell](), dict[Future[Any], Cell]()
+        self.tell(total=self.standing.total + len(cells))
+
+        def ended(cell: Cell, done: Done) -> None:
+            if done.problem:  # it gets the name of the log, if there is one
+                log = f"; see {LOG} there" if (cell_path(out, cell) / LOG).exists() else ""
+                done = done._replace(problem=f"{' '.join(done.problem.split())}{log}")
+                problems[cell.key] = done.problem
+            name = "failed" if done.problem else "done"
+            self.tell(**{name: getattr(self.standing, name) + 1})
+            on_done(cell, done)
+
+        try:
+            while waiting or again or flying:
+                # Cells that were never begun come first. The others may need too much memory together.
+                while (waiting or again) and len(flying) < self.at_once(are_suspect=not waiting):
+                    cell = (waiting or again).popleft()
+                    try:
+                        flying[self.begin(cell, out)] = cell
+                    except (PrismError, OSError) as error:
+                        ended(cell, Done(str(error)))
+                self.look(len(flying))
+                for begun in wait(flying, WAIT_S, FIRST_COMPLETED).done:
+                    cell = flying.pop(begun)
+                    try:
+                        ended(cell, self.end(cell, begun, out))
+                    except LostError as lost:
+                        losses = self.standing.losses
+                        self.tell(losses={**losses, lost.reason: losses.get(lost.reason, 0) + 1})
+                        times[cell.key, lost.reason] += 1
+                        if times[cell.key, lost.reason] < TIMES_MAX[lost.reason]:
+                            again.append(cell)
+                        else:
+                            ended(cell, Done(str(lost)))
+        except BaseException:
+            self.stop()
+            raise
+        return problems
 
 
 class Pool:
@@ -87,15 +184,10 @@ class Processes(Executor):
         self._jobs, self._gateway = jobs, gateway
         self._pool: Pool | None = None
         self._pools: dict[Future[Done], Pool] = {}  # `{cell that was begun: its pool}`
-        self._room: tuple[Sequence[Cell], int] = (), 1
 
-    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
+    def at_once(self, *, are_suspect: bool) -> int:
         """Return how many cells run at once: one, if each has ended its process before."""
-        if self._room[0] is not cells:
-            self._room = cells, room(cells, self._jobs)
-            if self._jobs is None and self._room[1] < min(processors(), len(cells)):
-                self.tell(note=f"{self._room[1]:,} at once: more would not fit into the memory")
-        return 1 if are_suspect else self._room[1]
+        return 1 if are_suspect else self._jobs or processors()
 
     def begin(self, cell: Cell, out: Path) -> Future[Done]:
         kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
@@ -145,28 +237,6 @@ def _worked(function: Callable[[Task], Done], task: Task) -> Done:
     return done
 
 
-_MEMORY = Path("/proc/meminfo")
-_CONTAINER = Path("/sys/fs/cgroup")
-
-
-def available_bytes() -> int | None:
-    """Return the bytes of memory that can still be used: of the machine, or of the container if it has fewer."""
-    left = None
-    with suppress(OSError):
-        for line in _MEMORY.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                left = int(line.split()[1]) * 1024
-    try:
-        limit, used = (
-            int((_CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current")
-        )
-        counted = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines())
-        in_container = limit - used + int(counted.get("inactive_file", 0))  # files that were read make room for others
-    except (OSError, ValueError):  # no container, or one without a limit
-        return left
-    return in_container if left is None else min(left, in_container)
-
-
 PROCESSES = "processes"
 
 
@@ -180,7 +250,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     # `processes` of this machine; `ray`, the cluster that runs here or one that is started for the experiment;
     # `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of
     on: str = PROCESSES
-    jobs: int | None = None  # cells at once, 1 or more; None for one on each processor, as far as the memory holds them
+    jobs: int | None = None  # cells at once, 1 or more; None for one on each processor
     gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
 
 

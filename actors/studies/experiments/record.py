@@ -21,9 +21,9 @@ from actors.results.measures import BY
 from actors.store.lock import holder_of
 from actors.studies.experiments.cells import CELLS, is_done
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, outcome_of
-from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.plan_record import (
+from actors.studies.experiments.plan import (
     PLANS,
+    Plan,
     PlanFile,
     promised,
     read_plans,

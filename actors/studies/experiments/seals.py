@@ -28,10 +28,8 @@ from actors.runs.directory import LOG
 from actors.store.manifest import CONFIG, MANIFEST
 from prism.errors import ConfigError, InputError
 from prism.experiment import (
-    SHARES,
     Predictions,
     PredictionScores,
-    ScoredPrediction,
     scored_predictions,
     scores_in_words,
 )
@@ -61,9 +59,6 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     plan: str
     parts: dict[str, str]
     predictions: Predictions
-
-    def __str__(self) -> str:
-        return f"{len(self.predictions.predictions):,} by {self.predictions.by}, sealed {self.at}, {self.seal[:16]}"
 
 
 def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells_begun: int) -> Sealed:
@@ -241,9 +236,6 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
     if lacking := [name for name in COLUMNS if name not in table.header]:
         problem = f"expected the columns {', '.join(COLUMNS)}; there is no {lacking[0]}"
         raise InputError(source, problem, line=table.line)
-    if "minus" in table.header:  # of files for earlier versions: the row of a difference is none of its condition
-        problem = "is no column any more: give each condition a row, and the difference is worked out"
-        raise InputError(source, problem, key="minus", line=table.line)
     found: Figures = {}
     for line, cells in table.rows:
         row = dict(zip(table.header, cells, strict=True))
@@ -259,17 +251,3 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
         first = predictions.predictions[0]
         raise InputError(source, f"has none of the predicted outcomes, such as {first}")
     return found
-
-
-SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "CRPS")
-SCORES_SAID = "A lower CRPS is better; it is in the unit of the measure"
-NONE = "-"
-
-
-def score_cells(each: ScoredPrediction) -> list[str]:
-    score = each.score
-    if score is None or each.observed is None:
-        return [each.outcome, *[NONE] * (len(SCORE_COLUMNS) - 1)]
-    intervals = [f"{low:.4g} to {high:.4g}" for low, high in score.intervals]
-    within = next((f"{share:.0%}" for share, holds in zip(SHARES, score.holds, strict=True) if holds), "neither")
-    return [each.outcome, *intervals, f"{each.observed:.4g}", within, f"{score.crps:.3g}"]

@@ -54,9 +54,7 @@ def make_replication_plan(path: Path) -> ReplicationPlan:
         raise placed(text, path, error) from error.__cause__
     code = {place: code_of_own(place) for place in functions}
     asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
-    planned = replace(
-        experiment.experiment, source="", base="", hypotheses=(), thresholds=(), question="", predictions=None
-    )
+    planned = replace(experiment.experiment, source="", base="", hypotheses=(), thresholds=(), question="")
     told = {key: value for key, value in msgspec.to_builtins(planned).items() if value}  # a new key changes no hash
     parts = [asked, told, experiment.own_code, experiment.meanings, code, None if data is None else sha256_of(data)]
     return ReplicationPlan(

@@ -1,7 +1,6 @@
 """Experiments on a real Ray cluster, and places that lose their workers."""
 
 import socket
-from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -9,10 +8,9 @@ import pytest
 
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
-from actors.studies.experiments.batch import KILLED, LOST, Executor, LostError
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.processes import Where, opened
+from actors.studies.experiments.processes import KILLED, LOST, Executor, LostError, Where, opened
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 
@@ -80,8 +78,8 @@ class Struck(Executor):
         super().__init__()
         self.reason, self.begun = reason, list[str]()
 
-    def at_once(self, cells: Sequence[Cell], *, are_suspect: bool) -> int:
-        return 1 if are_suspect else len(cells)
+    def at_once(self, *, are_suspect: bool) -> int:
+        return 1 if are_suspect else 9
 
     def begin(self, cell: Cell, out: Path) -> Future[Done]:
         self.begun.append(cell.key)

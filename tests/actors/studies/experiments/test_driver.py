@@ -9,11 +9,10 @@ import pytest
 
 from actors.results.result import read_result
 from actors.store.lock import locked
-from actors.studies.experiments import processes
 from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.processes import Where, opened, room
+from actors.studies.experiments.processes import Where, opened
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 
@@ -49,25 +48,6 @@ def test_an_error_of_somebody_elses_code_is_a_problem_of_its_cell(
     cell = make_plan(write_experiment(tmp_path)).cells[0]
     monkeypatch.setattr("actors.studies.experiments.cells.run", fail)
     assert "raised ZeroDivisionError: in a domain" in work(Task(cell.config, cell_path(tmp_path, cell), {})).problem
-
-
-def test_no_more_cells_at_once_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = make_plan(write_experiment(tmp_path, base="population: {size: 100000}\n")).cells
-    monkeypatch.setattr("actors.studies.experiments.processes.processors", lambda: 64)
-    for available, expected in ((64 * 1024**3, 39), (4 * 1024**3, 2), (0, 1), (None, 64)):
-        monkeypatch.setattr("actors.studies.experiments.processes.available_bytes", lambda found=available: found)
-        assert room(cells, None) == expected
-    assert room(cells, 3) == 3
-
-
-def test_files_that_were_read_take_no_memory_of_a_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_CONTAINER", tmp_path)
-    (tmp_path / "memory.current").write_text("900000\n")
-    (tmp_path / "memory.stat").write_text("anon 300000\ninactive_file 500000\nactive_file 100000\n")
-    (tmp_path / "memory.max").write_text("1000000\n")
-    assert processes.available_bytes() == 600_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert (processes.available_bytes() or 0) > 1_000_000
 
 
 def test_a_directory_that_another_process_begins_is_not_discarded(

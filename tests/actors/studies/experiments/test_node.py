@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from actors.results.result import read_result
-from actors.studies.experiments import node
+from actors.studies.experiments import on_ray
 from actors.studies.experiments.cells import Task, cell_path, work
-from actors.studies.experiments.node import network_here, no_way_to, order_of, put, run_order
+from actors.studies.experiments.on_ray import network_here, no_way_to, order_of, put, run_order
 from actors.studies.experiments.plan import Cell, make_plan
 from actors.studies.gateway.place import GatewayPlace
 from tests.actors.studies.experiments.files import write_experiment
@@ -28,7 +28,7 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(node, "REACH_WAIT_S", 0.0)
+    monkeypatch.setattr(on_ray, "REACH_WAIT_S", 0.0)
 
 
 @pytest.fixture
