@@ -7,7 +7,7 @@ exists is sound. Nothing here runs a text as Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import Final, Literal, NamedTuple, NoReturn, get_args
 
@@ -67,26 +67,19 @@ def tokens(text: str) -> list[Token]:
             raise ExpressionError(text, place + 1, f"{problem}{f': {hint}' if hint else ''}")
         kind = match.lastgroup or ""
         token = Token(kind, match[kind], match.start(kind) + 1)  # type: ignore[arg-type]  # the names of the groups
-        if kind in {"number", "text"}:
-            _check(text, token, match.end())
+        end = match.end()
+        unseen = (at for at, each in enumerate(token.text) if not each.isprintable() or each == "\\")
+        if kind == "text" and (offset := next(unseen, None)) is not None:
+            problem = f"a text has visible characters and no backslash, found {token.text[offset]!a}"
+            raise ExpressionError(text, token.column + offset, problem)
+        if kind == "number" and isinf(float(token.text)):
+            raise ExpressionError(text, token.column, "expected a number up to 1.79e308, found a larger one")
+        if kind == "number" and re.match(r"[\w.]", text[end : end + 1]):
+            problem = f"expected an operator after the number {token.text[:30]}, found {text[end]!a}"
+            raise ExpressionError(text, end + 1, problem)
         found.append(token)
-        place = match.end()
+        place = end
     return found
-
-
-def _check(text: str, token: Token, end: int) -> None:
-    if token.kind == "text":
-        for offset, character in enumerate(token.text):
-            if not character.isprintable() or character == "\\":
-                raise ExpressionError(
-                    text, token.column + offset, f"a text has visible characters and no backslash, found {character!a}"
-                )
-    elif isinf(float(token.text)):
-        raise ExpressionError(text, token.column, "expected a number up to 1.79e308, found a larger one")
-    elif re.match(r"[\w.]", text[end : end + 1]):
-        raise ExpressionError(
-            text, end + 1, f"expected an operator after the number {token.text[:30]}, found {text[end]!a}"
-        )
 
 
 LENGTH_MAX: Final = 2_000
@@ -96,8 +89,6 @@ DEPTH_MAX: Final = 50
 
 _Kind = Literal["bool", "number", "text", "texts"]
 _NAMES: Final[dict[_Kind, str]] = {"bool": "a condition", "number": "a number", "text": "a text", "texts": "texts"}
-_OF_ONE: Final = ("abs", "exp", "log10", "sqrt")
-_FUNCTIONS: Final = (*_OF_ONE, "if", "max", "min")
 _SIGNS: Final = frozenset(get_args(tree.Ordering))
 _INFIX: Final = {
     **dict.fromkeys(_SIGNS | {"in", "not"}, tree.POWERS["compare"]),
@@ -195,41 +186,34 @@ class _Parser:
             operand = self._expression(0)
             self._close(")", token)
             return operand._replace(column=token.column)
-        if token.text == "-":
-            return self._negative(token)
-        if token.text == "not":
-            if power > tree.POWERS["not"]:
+        if token.text in {"-", "not"}:
+            kind: _Kind = "number" if token.text == "-" else "bool"
+            binds = tree.POWERS["sign" if token.text == "-" else "not"]
+            if kind == "bool" and power > binds:
                 self._fail(token, "expected parentheses around `not` and its condition")
-            operand = self._expression(tree.POWERS["not"] - 1)
-            return self._made(tree.Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
-        if token.text in _FUNCTIONS:
-            return self._choose(token) if token.text == "if" else self._call(token)
+            operand = self._expression(binds - 1)
+            node = self.expect(operand, kind)
+            if isinstance(node, tree.Number):
+                return _Operand(tree.Number(0.0 - node.value), kind, token.column)
+            return self._made(tree.Operation(token.text, (node,)), kind, operand)._replace(column=token.column)
+        if token.text in tree.FUNCTIONS:
+            return self._call(token)
         if token.kind != "word" or token.text in _INFIX:
             hint = ": a list stands only behind `in`" if token.text == "[" else ""
             self._fail(token, f"expected a field, number, text or (, found {token.shown}{hint}")
-        return self._field(token)
-
-    def _field(self, token: Token) -> _Operand:
         if self._next.text == "(":
-            self._fail(token, f"there is no function {token.text}; there are: {', '.join(_FUNCTIONS)}")
+            self._fail(token, f"there is no function {token.text}; there are: {', '.join(sorted(tree.FUNCTIONS))}")
         field = self._fields.get(token.text)
         if field is None:
             self._fail(token, f"unknown field {token.text}; {guess(token.text, self._fields)}")
-        kind: _Kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
+        kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
         return _Operand(tree.Read(field), kind, token.column)
-
-    def _negative(self, token: Token) -> _Operand:
-        operand = self._expression(tree.POWERS["sign"] - 1)
-        node = self.expect(operand, "number")
-        if isinstance(node, tree.Number):
-            return _Operand(tree.Number(0.0 - node.value), "number", token.column)
-        return self._made(tree.Negative(node), "number", operand)._replace(column=token.column)
 
     def _close(self, sign: str, opened: Token) -> None:
         if not self._take(sign):
             self._fail(self._next, f"expected {sign} for column {opened.column}, found {self._next.shown}")
 
-    def _arguments(self, name: Token) -> list[_Operand]:
+    def _call(self, name: Token) -> _Operand:
         opened = self._next
         if not self._take("("):
             self._fail(opened, f"expected ( after {name.text}, found {opened.shown}")
@@ -237,24 +221,12 @@ class _Parser:
         while self._take(","):
             arguments.append(self._expression(0))
         self._close(")", opened)
-        return arguments
-
-    def _choose(self, name: Token) -> _Operand:
-        arguments = self._arguments(name)
-        if len(arguments) != 3:
-            self._fail(name, f"if takes a condition and two numbers, found {len(arguments)}")
-        condition, yes, no = arguments
-        node = tree.Choose(self.expect(condition, "bool"), self.expect(yes, "number"), self.expect(no, "number"))
-        return self._made(node, "number", *arguments)._replace(column=name.column)
-
-    def _call(self, name: Token) -> _Operand:
-        arguments = self._arguments(name)
-        if (len(arguments) == 1) != (name.text in _OF_ONE):
-            expected = "one number" if name.text in _OF_ONE else "two or more numbers"
-            self._fail(name, f"{name.text} takes {expected}, found {len(arguments)}")
-        nodes = tuple(self.expect(argument, "number") for argument in arguments)
-        made = self._made(tree.Call(name.text, nodes), "number", *arguments)  # type: ignore[arg-type]  # a known name
-        return made._replace(column=name.column)
+        takes, told = tree.FUNCTIONS[name.text]
+        kinds: Sequence[tree.ValueKind] = takes or ["number"] * max(2, len(arguments))
+        if len(arguments) != len(kinds):
+            self._fail(name, f"{name.text} takes {told}, found {len(arguments)}")
+        nodes = tuple(self.expect(argument, kind) for argument, kind in zip(arguments, kinds, strict=True))
+        return self._made(tree.Operation(name.text, nodes), "number", *arguments)._replace(column=name.column)
 
     def _infix(self, left: _Operand, token: Token, binds: int) -> _Operand:
         if token.text in _SIGNS:
@@ -263,17 +235,15 @@ class _Parser:
             return self._member(left)
         self._place += 1
         right = self._expression(binds)
-        if token.text in {"and", "or"}:
-            self.expect(left, "bool")
-            self.expect(right, "bool")
-            joined = tree.And if token.text == "and" else tree.Or
-            # A chain of them is one node, so it is one level.
-            nodes = (side.node for side in (left, right))
-            parts = [part for node in nodes for part in (node.parts if isinstance(node, joined) else (node,))]
-            sides = [side._replace(depth=side.depth - isinstance(side.node, joined)) for side in (left, right)]
-            return self._made(joined(tuple(parts)), "bool", *sides)
-        operands = self.expect(left, "number"), self.expect(right, "number")
-        return self._made(tree.Arithmetic(token.text, *operands), "number", left, right)  # type: ignore[arg-type]  # a known sign
+        kind: _Kind = "bool" if token.text in {"and", "or"} else "number"
+        parts, sides = list[tree.Node](), list[_Operand]()
+        for side in (left, right):
+            node = self.expect(side, kind)
+            # A chain of `and` or of `or` is one node, so it is one level.
+            is_joined = kind == "bool" and isinstance(node, tree.Operation) and node.name == token.text
+            parts += node.parts if is_joined else (node,)  # type: ignore[union-attr]  # an Operation
+            sides.append(side._replace(depth=side.depth - is_joined))
+        return self._made(tree.Operation(token.text, tuple(parts)), kind, *sides)
 
     def _made(self, node: tree.Node, kind: _Kind, *parts: _Operand) -> _Operand:
         depth = max(part.depth for part in parts) + 1

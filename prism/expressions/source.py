@@ -138,41 +138,61 @@ def readers_of(guard: object) -> Readers:
     return cast("Readers", getattr(guard, "readers", {})) if expression_of(guard) is not None else {}
 
 
+_SIGNS: Final[dict[tree.Ordering, str]] = {sign: sign for sign in get_args(tree.Ordering)}
+_SOURCES: Final = {
+    "+": "({} + {})",
+    "-": "({} - {})",
+    "*": "({} * {})",
+    "/": "quotient({}, {})",
+    "abs": "abs({})",
+    "exp": "exponential({})",
+    "log10": "logarithm({})",
+    "sqrt": "root({})",
+}
+_SIGN: Final = "(-{})"
+_OF_MANY: Final = {"min": "least", "max": "greatest"}
+
+
 def source(expression: tree.Expression, named: Naming) -> str:
     """Return the Python source of an expression's value: one operand, which uses `TOOLS` and may assign to `left`."""
-    return (_number if expression.kind == "number" else _value)(expression.root, named)
+    return _source(expression.root, named, as_float=expression.kind == "number")
 
 
-def _value(node: tree.Node, named: Naming) -> str:
-    """Return the source of any value; an int field stays an int, because it compares as its float does."""
+def _source(node: tree.Node, named: Naming, *, as_float: bool = False) -> str:
+    """Return the source of a value; an int field stays an int, because it compares as its float does.
+
+    Args:
+        as_float: whether the value is a number, which is then a float.
+    """
     match node:
-        case tree.Read(value) | tree.Text(value):
-            return named(value)
+        case tree.Number(value):
+            text = repr(float(value))
         case tree.Flag(value):
-            return repr(bool(value))
-        case tree.Number() | tree.Negative() | tree.Arithmetic() | tree.Call() | tree.Choose():
-            return _number(node, named)
-    return _condition(node, named)
-
-
-# Conditions
-
-_SIGNS: Final[dict[tree.Ordering, str]] = {sign: sign for sign in get_args(tree.Ordering)}
-
-
-def _condition(node: tree.Node, named: Naming) -> str:
-    match node:
-        case tree.And(parts):
-            return f"({' and '.join(_value(part, named) for part in parts)})"
-        case tree.Or(parts):
-            return f"({' or '.join(_value(part, named) for part in parts)})"
-        case tree.Not(of):
-            return f"(not {_value(of, named)})"
+            text = repr(bool(value))
+        case tree.Read(of) | tree.Text(of):
+            text = f"float({named(of)})" if as_float else named(of)
+        case tree.Comparison():
+            text = _comparison(node, named)
         case tree.Member(item, among, is_negated):
-            found = _value(item, named)
+            found = _source(item, named)
             holds = named.holds(among.field, found) if isinstance(among, tree.Read) else f"{found} in {named(among)}"
-            return f"(not {holds})" if is_negated else f"({holds})"
-    return _comparison(cast("tree.Comparison", node), named)
+            text = f"(not {holds})" if is_negated else f"({holds})"
+        case tree.Operation("and" | "or" as word, parts):
+            text = f"({f' {word} '.join(_source(part, named) for part in parts)})"
+        case tree.Operation("not", (part,)):
+            text = f"(not {_source(part, named)})"
+        case tree.Operation("if", (condition, yes, no)):
+            one, other = (_source(part, named, as_float=True) for part in (yes, no))
+            text = f"({one} if {_source(condition, named)} else {other})"
+        case tree.Operation(name, parts):
+            numbers = [_source(part, named, as_float=True) for part in parts]
+            if name in _OF_MANY and len(numbers) > 2:  # calls in each other would be nested too deeply for Python
+                text = f"reduce({_OF_MANY[name]}, ({', '.join(numbers)}))"
+            elif name in _OF_MANY:
+                text = f"{_OF_MANY[name]}({', '.join(numbers)})"
+            else:
+                text = (_SIGN if name == "-" and len(numbers) == 1 else _SOURCES[name]).format(*numbers)
+    return text
 
 
 def _comparison(node: tree.Comparison, named: Naming) -> str:
@@ -181,13 +201,10 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
     Python's `!=` holds for NaN. Where it could meet one, the chain is taken apart: `left` has the value of the operand
     before a sign. It is used before the operand behind the sign, which may assign to `left` as well, is worked out.
     """
-    first, *others = (_value(operand, named) for operand in node.operands)
-    worked_out = tree.Negative | tree.Arithmetic | tree.Call | tree.Choose  # nothing else can be NaN
-    calls = [
-        sign == "!=" and isinstance(left, worked_out) | isinstance(right, worked_out)
-        for left, sign, right in node.pairs
-    ]
+    first, *others = (_source(operand, named) for operand in node.operands)
     signs = [_SIGNS[sign] for sign in node.signs]
+    may_be_nan = [isinstance(operand, tree.Operation) for operand in node.operands]  # nothing else can be
+    calls = [sign == "!=" and any(may_be_nan[at : at + 2]) for at, sign in enumerate(signs)]
     if not any(calls):
         return f"({' '.join([first, *(f'{sign} {other}' for sign, other in zip(signs, others, strict=True))])})"
     lefts = [first, *["left"] * (len(others) - 1)]
@@ -197,36 +214,6 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
         for is_call, left, sign, right in zip(calls, lefts, signs, rights, strict=True)
     ]
     return f"({' and '.join(pairs)})"
-
-
-# Numbers
-
-_OPERATIONS: Final = {"+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "quotient({}, {})"}
-_FUNCTIONS: Final = {
-    "min": "least",
-    "max": "greatest",
-    "abs": "abs",
-    "exp": "exponential",
-    "log10": "logarithm",
-    "sqrt": "root",
-}
-
-
-def _number(node: tree.Node, named: Naming) -> str:
-    match node:
-        case tree.Number(value):
-            return repr(float(value))
-        case tree.Negative(of):
-            return f"(-{_number(of, named)})"
-        case tree.Arithmetic(sign, left, right):
-            return _OPERATIONS[sign].format(_number(left, named), _number(right, named))
-        case tree.Choose(condition, yes, no):
-            return f"({_number(yes, named)} if {_value(condition, named)} else {_number(no, named)})"
-        case tree.Call(name, arguments):
-            listed = ", ".join(_number(each, named) for each in arguments)
-            # Calls of two in each other would be nested more deeply than Python reads.
-            return f"{_FUNCTIONS[name]}({listed})" if len(arguments) <= 2 else f"reduce({_FUNCTIONS[name]}, ({listed}))"
-    return f"float({_value(node, named)})"
 
 
 @kernel
@@ -271,18 +258,6 @@ def differ(left: float, right: float) -> bool:
     return left < right or left > right
 
 
-TOOLS: Final[Mapping[str, Any]] = {
-    "abs": abs,
-    "differ": differ,
-    "exponential": exponential,
-    "float": float,
-    "greatest": greatest,
-    "inf": inf,
-    "least": least,
-    "logarithm": logarithm,
-    "nan": nan,
-    "quotient": quotient,
-    "reduce": reduce,
-    "root": root,
-}
+_TOOLS: Final = (abs, float, reduce, differ, quotient, exponential, logarithm, root, least, greatest)
+TOOLS: Final[Mapping[str, Any]] = {each.__name__: each for each in _TOOLS} | {"inf": inf, "nan": nan}
 """`{name: value}` of what `source` uses."""

@@ -14,7 +14,15 @@ from prism.errors import ExpressionError
 
 Kind = Literal["float", "int", "bool", "text", "texts"]
 
-WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", "if", "min", "max", "abs", "exp", "log10", "sqrt"})
+ValueKind = Literal["bool", "number", "text"]
+
+FUNCTIONS: Final[dict[str, tuple[tuple[ValueKind, ...], str]]] = {
+    **dict.fromkeys(("abs", "exp", "log10", "sqrt"), (("number",), "one number")),
+    "if": (("bool", "number", "number"), "a condition and two numbers"),
+    **dict.fromkeys(("max", "min"), ((), "two or more numbers")),
+}
+"""`{name: (the kinds of its arguments, in words)}`; without kinds it takes two or more numbers."""
+WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", *FUNCTIONS})
 
 INT_MAX: Final = 2**53
 """The largest size of an int: up to here, every int is a 64-bit float exactly."""
@@ -86,8 +94,6 @@ def reads_draw(names: Iterable[str]) -> bool:
 
 Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
 
-ValueKind = Literal["bool", "number", "text"]
-
 
 class Number(msgspec.Struct, frozen=True):
     value: float
@@ -105,29 +111,14 @@ class Read(msgspec.Struct, frozen=True):
     field: Field
 
 
-class Negative(msgspec.Struct, frozen=True):
-    of: Node
+class Operation(msgspec.Struct, frozen=True):
+    """An operator or function, and what it is applied to.
 
+    `and` and `or` have two or more parts, none of which is the same operation; `-` of one part is a sign.
+    """
 
-class Arithmetic(msgspec.Struct, frozen=True):
-    sign: Literal["+", "-", "*", "/"]
-    left: Node
-    right: Node
-
-
-class Call(msgspec.Struct, frozen=True):
-    """The least or the greatest of two or more numbers, or a function of one."""
-
-    name: Literal["min", "max", "abs", "exp", "log10", "sqrt"]
-    arguments: tuple[Node, ...]
-
-
-class Choose(msgspec.Struct, frozen=True):
-    """One of two numbers: the first where a condition holds, else the second."""
-
-    condition: Node
-    yes: Node
-    no: Node
+    name: str
+    parts: tuple[Node, ...]
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -150,23 +141,7 @@ class Member(msgspec.Struct, frozen=True):
     is_negated: bool
 
 
-class Not(msgspec.Struct, frozen=True):
-    of: Node
-
-
-class And(msgspec.Struct, frozen=True):
-    """Two or more conditions that must all hold; none of them is an `And`."""
-
-    parts: tuple[Node, ...]
-
-
-class Or(msgspec.Struct, frozen=True):
-    """Two or more conditions of which one must hold; none of them is an `Or`."""
-
-    parts: tuple[Node, ...]
-
-
-Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Choose | Comparison | Member | Not | And | Or
+Node = Number | Flag | Text | Read | Operation | Comparison | Member
 
 
 class Expression(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,83 +170,57 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
         return hash(self.root)
 
 
-def children(node: Node) -> tuple[Node, ...]:
-    """Return the parts that a node is made of, in the order in which they are written."""
-    match node:
-        case Negative(of) | Not(of):
-            return (of,)
-        case Arithmetic(_, left, right):
-            return left, right
-        case Choose(condition, yes, no):
-            return condition, yes, no
-        case Call(_, parts) | And(parts) | Or(parts) | Comparison(parts, _):
-            return parts
-        case Member(item, among, _):
-            return (item, among) if isinstance(among, Read) else (item,)
-    return ()
-
-
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all that it is made of, in the order in which it is written."""
     yield node
-    for child in children(node):
-        yield from walk(child)
+    parts: tuple[Node, ...] = ()
+    match node:
+        case Operation(_, parts) | Comparison(parts, _):
+            pass
+        case Member(item, among, _):
+            parts = (item, among) if isinstance(among, Read) else (item,)
+    for part in parts:
+        yield from walk(part)
 
 
 POWERS: Final = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "sign": 7, "value": 8}
 """The power with which an operator binds its operands: a product before a sum, a sum before a comparison."""
 
-_POWERS: Final[dict[type, int]] = {
-    Or: POWERS["or"],
-    And: POWERS["and"],
-    Not: POWERS["not"],
-    Comparison: POWERS["compare"],
-    Member: POWERS["compare"],
-    Negative: POWERS["sign"],
-}
 
+def written(node: Node, power: int = 0) -> str:
+    """Return a node as text, with no more parentheses than it needs.
 
-def written(node: Node) -> str:
-    """Return a node as text, with no more parentheses than it needs."""
+    Args:
+        power: that of the operator that it is an operand of; 0 if it stands alone.
+    """
+    binds = POWERS["value"]
     match node:
         case Comparison(operands, signs):
-            first, *others = (_inside(operand, POWERS["compare"] + 1) for operand in operands)
-            return " ".join([first, *(f"{sign} {other}" for sign, other in zip(signs, others, strict=True))])
+            binds = POWERS["compare"]
+            first, *others = (written(operand, binds + 1) for operand in operands)
+            text = " ".join([first, *(f"{sign} {other}" for sign, other in zip(signs, others, strict=True))])
         case Member(item, among, is_negated):
+            binds = POWERS["compare"]
             texts = written(among) if isinstance(among, Read) else f"[{', '.join(map(_quoted, among))}]"
-            return f"{_inside(item, POWERS['value'])} {'not in' if is_negated else 'in'} {texts}"
-        case Not(of):
-            return f"not {_inside(of, POWERS['not'])}"
-        case And(parts) | Or(parts):
-            word = "and" if isinstance(node, And) else "or"
-            return f" {word} ".join(_inside(part, POWERS[word] + 1) for part in parts)
-        case Flag(value):
-            return "true" if value else "false"
-        case Text(text):
-            return _quoted(text)
-        case Read(field):
-            return field.name
-    return _number(node)
-
-
-def _number(node: Number | Negative | Arithmetic | Call | Choose) -> str:
-    match node:
+            text = f"{written(item, POWERS['value'])} {'not in' if is_negated else 'in'} {texts}"
+        case Operation(name, parts) if name in FUNCTIONS:
+            text = f"{name}({', '.join(map(written, parts))})"
+        case Operation(name, (of,)):
+            binds = POWERS["sign" if name == "-" else name]
+            text = f"{name}{'' if name == '-' else ' '}{written(of, binds)}"
+        case Operation(name, (first_part, *other_parts)):
+            binds = POWERS[name]
+            left = written(first_part, binds + (name in ("and", "or")))
+            text = f" {name} ".join([left, *(written(part, binds + 1) for part in other_parts)])
         case Number(value):
-            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-        case Negative(of):
-            return f"-{_inside(of, POWERS['sign'])}"
-        case Arithmetic(sign, left, right):
-            return f"{_inside(left, POWERS[sign])} {sign} {_inside(right, POWERS[sign] + 1)}"
-        case Choose(condition, yes, no):
-            return f"if({', '.join(map(written, (condition, yes, no)))})"
-        case Call(name, arguments):
-            return f"{name}({', '.join(map(written, arguments))})"
-
-
-def _inside(node: Node, power: int) -> str:
-    """Return a node as an operand of an operator that binds with this power."""
-    binds = POWERS[node.sign] if isinstance(node, Arithmetic) else _POWERS.get(type(node), POWERS["value"])
-    return written(node) if binds >= power else f"({written(node)})"
+            text = str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        case Flag(value):
+            text = "true" if value else "false"
+        case Text(value):
+            text = _quoted(value)
+        case Read(field):
+            text = field.name
+    return text if binds >= power else f"({text})"
 
 
 def _quoted(text: str) -> str:

@@ -15,18 +15,12 @@ from hypothesis import strategies as st
 from prism.expressions import Expression, Field, compiled, parse, readers_of
 from prism.expressions.source import TOOLS, Reader, source
 from prism.expressions.tree import (
-    And,
-    Arithmetic,
-    Call,
-    Choose,
     Comparison,
     Flag,
     Member,
-    Negative,
     Node,
-    Not,
     Number,
-    Or,
+    Operation,
     Read,
     Text,
 )
@@ -51,6 +45,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 OF_ONE: dict[str, Callable[[float], float]] = {
+    "-": operator.neg,
     "abs": abs,
     "exp": lambda number: inf if number > 709.0 else math.exp(number),
     "log10": lambda number: math.log10(number) if number > 0 else nan,
@@ -65,22 +60,16 @@ def value_of(node: Node, look: Look) -> Any:
             return value
         case Read(field):
             return look(field.name)
-        case Negative() | Arithmetic() | Call() | Choose():
-            return number_of(node, look)
         case Comparison():
             return chain_of(node, look)
-    return truth_of(node, look)
-
-
-def truth_of(node: Node, look: Look) -> bool:
-    match node:
-        case Not(of):
+        case Operation("not", (of,)):
             return not value_of(of, look)
-        case And(parts):
+        case Operation("and", parts):
             return all(value_of(part, look) for part in parts)
-        case Or(parts):
+        case Operation("or", parts):
             return any(value_of(part, look) for part in parts)
-    assert isinstance(node, Member)
+        case Operation():
+            return number_of(node, look)
     text = value_of(node.item, look)
     texts = value_of(node.among, look) if isinstance(node.among, Read) else node.among
     return (text in texts) != node.is_negated
@@ -99,17 +88,15 @@ def chain_of(node: Comparison, look: Look) -> bool:
 
 def number_of(node: Node, look: Look) -> float:
     match node:
-        case Negative(of):
-            return -number_of(of, look)
-        case Arithmetic(sign, left, right):
-            return float(OPERATORS[sign](number_of(left, look), number_of(right, look)))
-        case Choose(condition, yes, no):
+        case Operation("if", (condition, yes, no)):
             return number_of(yes if value_of(condition, look) else no, look)
-        case Call(name, arguments):
-            numbers = [number_of(each, look) for each in arguments]
-            if name in OF_ONE:
-                return OF_ONE[name](numbers[0])
+        case Operation("min" | "max" as name, parts):
+            numbers = [number_of(part, look) for part in parts]
             return nan if any(map(isnan, numbers)) else (min if name == "min" else max)(numbers)
+        case Operation(name, (of,)):
+            return OF_ONE[name](number_of(of, look))
+        case Operation(name, (left, right)):
+            return float(OPERATORS[name](number_of(left, look), number_of(right, look)))
     return float(value_of(node, look))
 
 
@@ -228,7 +215,7 @@ def trees_with(text: str) -> list[Node]:
         Comparison((Read(X), Text(text)), ("==",)),
         Member(Read(X), (text, "other"), is_negated=False),
         Member(Text(text), Read(among), is_negated=False),
-        Not(Comparison((Text(text), Read(X)), ("!=",))),
+        Operation("not", (Comparison((Text(text), Read(X)), ("!=",)),)),
     ]
 
 
@@ -253,8 +240,8 @@ def test_no_text_of_an_author_is_in_the_source(text: str) -> None:
     "root",
     [
         Comparison((Number(1), Number(2)), (f"< {HARM} <",)),  # type: ignore[arg-type]
-        Arithmetic(f"+ {HARM} +", Number(1), Number(2)),  # type: ignore[arg-type]
-        Call("__import__", (Number(1), Number(2))),  # type: ignore[arg-type]
+        Operation(f"+ {HARM} +", (Number(1), Number(2))),
+        Operation("__import__", (Number(1), Number(2))),
         Number(HARM),  # type: ignore[arg-type]
     ],
 )
