@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
-from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine
+from prism.economy.embedded import EmbeddedEconomy
 from prism.economy.initial import initial_lags, initial_state
 from prism.economy.macro import Lags, draw_shocks, output_gap, policy_rate, rate_with_shock, step, taylor_rate
 from prism.economy.moments import COLUMNS, moments, real_columns
@@ -263,14 +263,15 @@ def simulated(config: Config, series: Sequence[Figures]) -> Columns:
     """Return the columns of a run: the embedded components and the economy, without the rest of a run."""
     economy, seed = config.economy, config.simulation.seed
     state, lags = initial_state(economy.initial, series), initial_lags(economy.initial, economy.macro, series)
-    adviser, engine = EmbeddedAdviser(economy, seed), EmbeddedEngine(economy)
+    embedded = EmbeddedEconomy(economy, seed)
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for tick in range(config.simulation.rounds):
         actions = [
-            Action(agent_name=nation, action_string=adviser.propose(nation, state).action) for nation in economy.nations
+            Action(agent_name=nation, action_string=embedded.propose(nation, state).action)
+            for nation in economy.nations
         ]
         for action in actions:
-            state = replace(state, interest_rate=engine.evaluate(action, state).new_interest_rate)
+            state = replace(state, interest_rate=embedded.evaluate(action, state).new_interest_rate)
         shocks = draw_shocks(economy.macro, seed, tick)
         rate = rate_with_shock(state.interest_rate, shocks.rate, economy.taylor.rate_floor)
         state, lags = step(replace(state, interest_rate=rate), lags, economy.macro, shocks)

@@ -9,26 +9,16 @@ All three are put to the oracle, because the answers have content. A rejected pr
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from prism.economy.nation import Nation, PolicyState, Situation
 from prism.statechart import Statechart, Transition
 
-PROPOSED, REJECTED, ACCEPTED, APPLIED = (
-    PolicyState.PROPOSED,
-    PolicyState.REJECTED,
-    PolicyState.ACCEPTED,
-    PolicyState.APPLIED,
-)
+_, PROPOSED, REJECTED, ACCEPTED, APPLIED = PolicyState
 
 
 def has_proposed(_: Nation, situation: Situation) -> bool:
     return situation.action is not None
-
-
-def carry_out(nation: Nation, _: Any) -> None:
-    """Carry out the oracle's answer."""
-    nation.carry_out()
 
 
 ECONOMY_CHART: Final = Statechart(
@@ -36,10 +26,10 @@ ECONOMY_CHART: Final = Statechart(
     initial=PolicyState.OBSERVING,
     transitions=(
         # From every state, because a quarter may end in any of them after a crash: no nation can get stuck.
-        *(Transition("turn_begins", state, PROPOSED, action=carry_out, oracle=True) for state in PolicyState),
+        *(Transition("turn_begins", state, PROPOSED, action=Nation.carry_out, oracle=True) for state in PolicyState),
         # Rejecting comes first, so a proposal that was not judged changes nothing.
-        Transition("review", PROPOSED, REJECTED, has_proposed, carry_out, oracle=True),
-        Transition("review", PROPOSED, ACCEPTED, has_proposed, carry_out, oracle=True),
-        Transition("apply", ACCEPTED, APPLIED, action=carry_out, oracle=True),
+        Transition("review", PROPOSED, REJECTED, has_proposed, Nation.carry_out, oracle=True),
+        Transition("review", PROPOSED, ACCEPTED, has_proposed, Nation.carry_out, oracle=True),
+        Transition("apply", ACCEPTED, APPLIED, action=Nation.carry_out, oracle=True),
     ),
 )

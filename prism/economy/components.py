@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple
 
 from prism.agents.econ_llm_agent import FORM, EconLLMAgent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
@@ -11,63 +11,24 @@ from prism.config import Config
 from prism.engines.econ_llm_engine import EconLLMEngine
 from prism.llm.prompt import SHIPPED, Template, template_of
 from prism.llm.reasoning import DecisionClient
-from prism.models import (
-    Action,
-    Component,
-    GlobalState,
-    LLMReasoningChain,
-    PolicyDecision,
-    SimulationState,
-    StateUpdateDecision,
-    ValidationResult,
-)
+from prism.models import Component, GlobalState, SimulationState
 from prism.quoting import quoted
 from prism.validators.econ_llm_validator import EconLLMValidator
-
-
-class Proposes(Protocol):
-    """An agent, as a run needs it: an `LLMAgent` is one."""
-
-    async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        """Return the policy that the agent decides on, and the reasoning."""
-
-
-class Validates(Protocol):
-    """A validator, as a run needs it: an `LLMValidator` is one."""
-
-    async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        """Return the judgement on an action, and the reasoning."""
-
-
-class Evaluates(Protocol):
-    """An engine, as a run needs it: an `LLMEngine` is one."""
-
-    async def evaluate(
-        self, action: Action, global_state: GlobalState, *, turn: int | None = None
-    ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        """Return the effect of an action under these indicators, and the reasoning."""
-
-
-@runtime_checkable
-class Updates(Protocol):
-    """An engine that applies its answers itself: an `LLMEngine` does. The answers of others set the rate alone."""
-
-    def updated(self, state: SimulationState, decision: StateUpdateDecision) -> SimulationState:
-        """Return the state after an update. A run uses only the indicators of this state."""
 
 
 class Components(NamedTuple):
     """The components of one economy. To replace an agent, the validator or the engine, use `_replace`.
 
     Args:
-        agents: by the name of their nation.
-        validator: judges whether an action is economic policy.
-        engine: works out the effect of a valid action.
+        agents: by the name of their nation; each has `propose`, as an `LLMAgent`.
+        validator: judges whether an action is economic policy, by `validate_action`, as an `LLMValidator`.
+        engine: works out the effect of a valid action, by `evaluate`, as an `LLMEngine`. If it also has `updated`, a
+            run uses the indicators of the state that this returns; without it, an answer sets the rate alone.
     """
 
-    agents: Mapping[str, Proposes]
-    validator: Validates
-    engine: Evaluates
+    agents: Mapping[str, Any]
+    validator: Any
+    engine: Any
 
 
 def model_components(config: Config, client: Callable[[Component], DecisionClient]) -> Components:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -95,36 +94,38 @@ EMBEDDED = "embedded"
 """The `model` in the reasoning of a run without a model."""
 
 
-class EmbeddedAdviser:
-    """An adviser that proposes for each nation a step towards the rate of the nation's own Taylor rule.
+class EmbeddedEconomy:
+    """The formulas: each nation proposes a step towards the rate of its own Taylor rule, and moves the common rate.
 
     Nations differ in the weights of inflation and output: each weight of the rule is multiplied by a log-normal factor
     with mean 1, drawn once from the seed, with `economy.preference_spread` as the spread of its logarithm.
+
+    Each nation moves the rate by its share, that of its economic strength, of the change that it asks for. So the
+    nations of a turn together move it by the weighted mean of their proposals, in any order.
     """
 
     def __init__(self, economy: EconomyConfig, seed: int) -> None:
         self._economy = economy
-        self._rules: dict[str, TaylorConfig] = {}
-        rule, spread = economy.taylor, economy.preference_spread
-        for nation, name in enumerate(economy.nations):
+        self._nations: dict[str, tuple[TaylorConfig, float]] = {}
+        """`{nation: (its rule, its share)}`."""
+        rule, spread, total = economy.taylor, economy.preference_spread, math.fsum(economy.strengths)
+        for nation, (name, strength) in enumerate(zip(economy.nations, economy.strengths, strict=True)):
             inflation, output = (
                 math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0)
                 for index in (0, 1)
             )
-            weights = {
-                "inflation_weight": rule.inflation_weight * inflation,
-                "output_weight": rule.output_weight * output,
-            }
-            self._rules[name] = replace(rule, **weights)
+            weights = (rule.inflation_weight * inflation, rule.output_weight * output)
+            own = replace(rule, inflation_weight=weights[0], output_weight=weights[1])
+            self._nations[name] = own, strength / total
 
-    def rule_of(self, nation: str) -> TaylorConfig:
-        """Return the rule with the weights of a nation.
+    def _nation(self, name: str) -> tuple[TaylorConfig, float]:
+        if name not in self._nations:
+            raise ValueError(f"expected one of the nations {', '.join(self._nations)}, got {name!r}")
+        return self._nations[name]
 
-        Raises:
-            ValueError: there is no such nation.
-        """
-        _check_nation(nation, self._economy.nations)
-        return self._rules[nation]
+    def _rule_rate(self, state: GlobalState, rule: TaylorConfig) -> float:
+        """Return the rule's rate, neither smoothed nor bounded."""
+        return taylor_rate(state.inflation, output_gap(state.unemployment, self._economy.macro), rule)
 
     def propose(self, nation: str, state: GlobalState) -> PolicyDecision:
         """Return a nation's proposal under the indicators of `state`.
@@ -132,8 +133,8 @@ class EmbeddedAdviser:
         Raises:
             ValueError: there is no such nation.
         """
-        rule = self.rule_of(nation)
-        asked = _rule_rate(state, self._economy, rule)
+        rule, _ = self._nation(nation)
+        asked = self._rule_rate(state, rule)
         aim = policy_rate(asked, state.interest_rate, rule)
         # The multiple of the step that is nearest to the gap, within a proposal's reach and above the floor.
         gap = aim - state.interest_rate
@@ -165,6 +166,29 @@ class EmbeddedAdviser:
             confidence=_confidence(state.interest_rate, state.interest_rate + change, asked, rule),
         )
 
+    def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
+        """Return the interest rate after an action, under the indicators that the action before it left.
+
+        Raises:
+            ValueError: the action is of no known nation.
+        """
+        _, share = self._nation(action.agent_name)
+        rule, old = self._economy.taylor, state.interest_rate
+        asked = self._rule_rate(state, rule)
+        wanted, origin = _requested_change(read_rate_change(action.action_string), old, asked)
+        granted = min(max(wanted, -rule.rate_step_max), rule.rate_step_max)
+        new = old + share * granted
+        # The floor stops a fall; it does not raise a rate that is below it already.
+        new = min(max(new, min(old, rule.rate_floor), RATE_PERCENT[0]), RATE_PERCENT[1])
+        return StateUpdateDecision(
+            new_interest_rate=new,
+            reasoning=f"{origin} A proposal may change the rate by {_points(rule.rate_step_max)} points, which leaves "
+            f"{granted:+.2f}; {share:.1%} of all economic strength makes it {share * granted:+.2f}. From {old:.2f}%, "
+            f"with a floor of {rule.rate_floor:.2f}%, the rate goes to {new:.2f}%. The rule asks for {asked:.2f}%.",
+            confidence=_confidence(old, new, asked, rule),
+            action_applied=action.action_string,
+        )
+
 
 def validated(action: Action) -> ValidationResult:
     """Return the judgement whether an action is economic policy: if it has one economic word, whatever its others."""
@@ -185,104 +209,50 @@ def validated(action: Action) -> ValidationResult:
     )
 
 
-class EmbeddedEngine:
-    """An engine that changes the common interest rate by an action, in proportion to the nation's economic strength.
-
-    Each nation moves the rate by its share of the change that it asks for. So the nations of a turn together move it by
-    the weighted mean of their proposals, in any order.
-    """
-
-    def __init__(self, economy: EconomyConfig) -> None:
-        self._economy = economy
-        total = math.fsum(economy.strengths)
-        self._shares = {
-            name: strength / total for name, strength in zip(economy.nations, economy.strengths, strict=True)
-        }
-
-    def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
-        """Return the interest rate after an action, under the indicators that the action before it left.
-
-        Raises:
-            ValueError: the action is of no known nation.
-        """
-        _check_nation(action.agent_name, self._economy.nations)
-        rule, old = self._economy.taylor, state.interest_rate
-        asked = _rule_rate(state, self._economy, rule)
-        wanted, origin = _requested_change(read_rate_change(action.action_string), old, asked)
-        share = self._shares[action.agent_name]
-        granted = min(max(wanted, -rule.rate_step_max), rule.rate_step_max)
-        new = old + share * granted
-        # The floor stops a fall; it does not raise a rate that is below it already.
-        new = min(max(new, min(old, rule.rate_floor), RATE_PERCENT[0]), RATE_PERCENT[1])
-        return StateUpdateDecision(
-            new_interest_rate=new,
-            reasoning=f"{origin} A proposal may change the rate by {_points(rule.rate_step_max)} points, which leaves "
-            f"{granted:+.2f}; {share:.1%} of all economic strength makes it {share * granted:+.2f}. From {old:.2f}%, "
-            f"with a floor of {rule.rate_floor:.2f}%, the rate goes to {new:.2f}%. The rule asks for {asked:.2f}%.",
-            confidence=_confidence(old, new, asked, rule),
-            action_applied=action.action_string,
-        )
-
-
 def embedded_components(config: Config) -> Components:
     """Return components that use the formulas of this module."""
-    adviser, engine = EmbeddedAdviser(config.economy, config.simulation.seed), EmbeddedEngine(config.economy)
-    answering = {name: _Embedded(name, adviser, engine, clock_of(config)) for name in config.economy.nations}
-    common = _Embedded("", adviser, engine, clock_of(config))
-    return Components(agents=answering, validator=common, engine=common)
+    economy, clock = EmbeddedEconomy(config.economy, config.simulation.seed), clock_of(config)
+    common = _Embedded("", economy, clock)
+    agents = {name: _Embedded(name, economy, clock) for name in config.economy.nations}
+    return Components(agents=agents, validator=common, engine=common)
 
 
 class _Embedded:
     """The agent of one nation, the validator and the engine, with the reasoning that a run records."""
 
-    def __init__(self, nation: str, adviser: EmbeddedAdviser, engine: EmbeddedEngine, clock: SimulatedClock) -> None:
-        self._nation, self._adviser, self._engine, self._clock = nation, adviser, engine, clock
+    def __init__(self, nation: str, economy: EmbeddedEconomy, clock: SimulatedClock) -> None:
+        self._nation, self._economy, self._clock = nation, economy, clock
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        decision = self._adviser.propose(self._nation, state.global_state)
-        return decision, _chain("agent", self._nation, decision, self._clock, state.turn)
+        decision = self._economy.propose(self._nation, state.global_state)
+        return decision, self._chain("agent", self._nation, decision, state.turn)
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
         result = validated(action)
-        return result, _chain("validator", action.agent_name, result, self._clock, turn)
+        return result, self._chain("validator", action.agent_name, result, turn)
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        decision = self._engine.evaluate(action, global_state)
-        return decision, _chain("engine", action.agent_name, decision, self._clock, turn or 0)
+        decision = self._economy.evaluate(action, global_state)
+        return decision, self._chain("engine", action.agent_name, decision, turn or 0)
 
-
-def _chain(
-    component: Component,
-    agent_name: str,
-    decision: PolicyDecision | ValidationResult | StateUpdateDecision,
-    clock: SimulatedClock,
-    turn: int,
-) -> LLMReasoningChain:
-    """Return the record of a decision that was computed: without a prompt, and without a measured time."""
-    return LLMReasoningChain(
-        component=component,
-        agent_name=agent_name,
-        prompt="",
-        response=msgspec.json.encode(decision).decode(),
-        reasoning=decision.reasoning,
-        timestamp=clock.at(turn),
-        duration_ms=0,
-        model=EMBEDDED,
-        retry_count=0,
-        confidence=decision.confidence,
-    )
-
-
-def _check_nation(name: str, nations: Sequence[str]) -> None:
-    if name not in nations:
-        raise ValueError(f"expected one of the nations {', '.join(nations)}, got {name!r}")
-
-
-def _rule_rate(state: GlobalState, economy: EconomyConfig, rule: TaylorConfig) -> float:
-    """Return the rule's rate, neither smoothed nor bounded."""
-    return taylor_rate(state.inflation, output_gap(state.unemployment, economy.macro), rule)
+    def _chain(
+        self, component: Component, name: str, made: PolicyDecision | ValidationResult | StateUpdateDecision, turn: int
+    ) -> LLMReasoningChain:
+        """Return the record of a decision that was computed: without a prompt, and without a measured time."""
+        return LLMReasoningChain(
+            component=component,
+            agent_name=name,
+            prompt="",
+            response=msgspec.json.encode(made).decode(),
+            reasoning=made.reasoning,
+            timestamp=self._clock.at(turn),
+            duration_ms=0,
+            model=EMBEDDED,
+            retry_count=0,
+            confidence=made.confidence,
+        )
 
 
 def _requested_change(change: RateChange | None, old: float, asked: float) -> tuple[float, str]:

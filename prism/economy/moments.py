@@ -31,8 +31,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from prism.economy.series import YEAR_QUARTERS, Figures, year_inflation
 from prism.quarter import Period, Quarter
@@ -72,20 +73,21 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
         raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {lengths['interest_rate']}")
     rate, inflation = columns["interest_rate"], columns["inflation"]
     growth, unemployment = columns["gdp_growth"], columns["unemployment"]
-    work = changes(unemployment)
+    rate_moves, work = np.diff(rate).tolist(), np.diff(unemployment).tolist()
+    okun = correlation(growth[1:], work)
     return {
         **{f"{name}_mean": statistics.fmean(column) for name, column in columns.items()},
         **{f"{name}_sd": statistics.pstdev(column) for name, column in columns.items()},
         **{f"{name}_autocorrelation": autocorrelation(column) for name, column in columns.items()},
-        "rate_change_autocorrelation": autocorrelation(changes(rate)),
+        "rate_change_autocorrelation": autocorrelation(rate_moves),
         "gdp_growth_kurtosis": standardised_moment(growth, 4) - 3.0,
         "unemployment_skew": standardised_moment(unemployment, 3),
-        "okun_correlation": correlation(growth[1:], work),
-        "okun_slope": slope(growth[1:], work),
+        "okun_correlation": okun,
+        "okun_slope": math.nan if math.isnan(okun) else okun * float(np.std(work) / np.std(growth[1:])),
         "rate_inflation_correlation": correlation(rate, inflation),
         "rate_inflation_before_correlation": correlation(rate[YEAR_QUARTERS:], inflation[:-YEAR_QUARTERS]),
         "rate_inflation_after_correlation": correlation(rate[:-YEAR_QUARTERS], inflation[YEAR_QUARTERS:]),
-        "big_move_share": statistics.fmean(abs(move) >= BIG_MOVE - _ROUNDING for move in changes(rate)),
+        "big_move_share": statistics.fmean(abs(move) >= BIG_MOVE - _ROUNDING for move in rate_moves),
         "zero_rate_share": statistics.fmean(each <= ZERO_RATE for each in rate),
         "deflation_share": statistics.fmean(each < 0.0 for each in inflation),
         "deflation_trap": float(is_deflation_trap(rate, inflation)),
@@ -155,11 +157,6 @@ def is_deflation_trap(rate: Sequence[float], inflation: Sequence[float]) -> bool
     return len(rate) >= TRAP_QUARTERS and all(each <= ZERO_RATE and prices < 0.0 for each, prices in last)
 
 
-def changes(column: Sequence[float]) -> list[float]:
-    """Return the change of a column from each quarter to the next: one value fewer than the column has."""
-    return [after - before for before, after in pairwise(column)]
-
-
 def autocorrelation(column: Sequence[float]) -> float:
     """Return the correlation of a column with itself a quarter before; NaN if it does not vary."""
     return correlation(column[1:], column[:-1])
@@ -167,32 +164,12 @@ def autocorrelation(column: Sequence[float]) -> float:
 
 def standardised_moment(column: Sequence[float], power: int) -> float:
     """Return the mean of a power of the distances from the mean, in standard deviations; NaN if nothing varies."""
-    mean, spread = statistics.fmean(column), statistics.pstdev(column)
-    if not (_varies(column) and spread > 0.0):
-        return math.nan
-    return statistics.fmean([((each - mean) / spread) ** power for each in column])
+    spread = np.std(column) if min(column) < max(column) else 0.0
+    return float(np.mean(((np.asarray(column) - np.mean(column)) / spread) ** power)) if spread > 0.0 else math.nan
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
-    if not (_varies(first) and _varies(second)):
-        return math.nan
-    try:
-        return statistics.correlation(first, second)
-    except statistics.StatisticsError:  # the squares of tiny differences are 0
-        return math.nan
-
-
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the change of y for a unit of x, by least squares; NaN if x does not vary."""
-    if not _varies(x):
-        return math.nan
-    try:
-        return statistics.linear_regression(x, y).slope
-    except statistics.StatisticsError:  # the squares of tiny differences are 0
-        return math.nan
-
-
-def _varies(column: Sequence[float]) -> bool:
-    """Return whether a column has two different values. Sums cannot tell: the mean of twelve times 0.1 is not 0.1."""
-    return min(column) < max(column)
+    # Sums cannot tell: the mean of twelve times 0.1 is not 0.1. The squares of tiny differences are 0.
+    varies = all(min(column) < max(column) and np.var(column) > 0.0 for column in (first, second))
+    return statistics.correlation(first, second) if varies else math.nan

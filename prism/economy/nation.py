@@ -150,8 +150,8 @@ class Nation(StatefulAgent[PolicyState]):
         answer = msgspec.json.decode(content, type=STEPS[trigger])
         self._answer = replace(answer, chain=replace(answer.chain, duration_ms=0, retry_count=0))
 
-    def carry_out(self) -> None:
-        """Make the latest answer the effect of this turn."""
+    def carry_out(self, _: Situation) -> None:
+        """Make the latest answer the effect of this turn: the action of every row."""
         self._step, self._answer = self._answer, None
 
     def effect(self) -> PolicyStep | None:

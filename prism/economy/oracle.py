@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from prism.config.model import LLMConfig
-from prism.economy.components import Components, Updates
+from prism.economy.components import Components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.errors import OracleError
 from prism.llm.client import LLMClient
@@ -42,7 +42,7 @@ class ComponentOracle(Oracle[PolicyState]):
         current_state: PolicyState,
         trigger: str,
         options: Sequence[PolicyState],
-        context: Situation | None = None,
+        context: Any = None,
     ) -> PolicyState:
         """Return the next state of the proposal, without the reasons. It raises as `answer`."""
         return PolicyState((await self.answer(agent, current_state, trigger, options, context)).state)
@@ -55,8 +55,30 @@ class ComponentOracle(Oracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> Answer:
-        """Return the next state of the proposal, and the reasons."""
-        return await deliberate(self._components, agent.name, trigger, options, context)
+        """Return the next state of the proposal, and the reasons.
+
+        Raises:
+            OracleError: the question is not about a proposal. Errors of the components pass through.
+        """
+        name, found = agent.name, options[0]
+        if context is None:
+            raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")
+        state, action = context.state, context.action
+        if trigger != "turn_begins" and action is None:
+            raise OracleError(f"{name!r} has no proposal, so there is nothing to {trigger}")
+        agents, validator, engine = self._components
+        if trigger == "turn_begins":
+            policy, chain = await agents[name].propose(state)
+            outcome: PolicyStep = Proposed(decision=policy, chain=chain)
+        elif trigger == "review":
+            verdict, chain = await validator.validate_action(action, turn=state.turn)
+            found = PolicyState.ACCEPTED if verdict.is_valid else PolicyState.REJECTED
+            outcome = Reviewed(decision=verdict, chain=chain)
+        else:
+            update, chain = await engine.evaluate(action, state.global_state, turn=state.turn)
+            after = engine.updated(state, update) if hasattr(engine, "updated") else state.updated(update)
+            outcome = Applied.worked_out(state, after, update, chain)
+        return Answer(found, msgspec.json.encode(outcome).decode())
 
 
 class EconomyOracle(ComponentOracle):
@@ -83,37 +105,6 @@ class EconomyModelOracle(ComponentOracle, ModelOracle[PolicyState]):
     def asker_name(self, agent: Nation, trigger: str, context: Situation | None) -> str:
         """Return the name of the component that the question goes to."""
         return "" if context is None else asked_by(_ASKED[trigger], agent.name, context.state.turn)
-
-
-async def deliberate(
-    components: Components, name: str, trigger: str, options: Sequence[PolicyState], situation: Situation | None
-) -> Answer:
-    """Return the answer to one question about the proposal of the nation `name`.
-
-    Raises:
-        OracleError: the question is not about a proposal. Errors of the components pass through.
-    """
-    if situation is None:
-        raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")
-    state, action = situation.state, situation.action
-    if trigger == "turn_begins":
-        policy, chain = await components.agents[name].propose(state)
-        return _answer(options[0], Proposed(decision=policy, chain=chain))
-    if action is None:
-        raise OracleError(f"{name!r} has no proposal, so there is nothing to {trigger}")
-    if trigger == "review":
-        verdict, chain = await components.validator.validate_action(action, turn=state.turn)
-        found = PolicyState.ACCEPTED if verdict.is_valid else PolicyState.REJECTED
-        return _answer(found, Reviewed(decision=verdict, chain=chain))
-    update, chain = await components.engine.evaluate(action, state.global_state, turn=state.turn)
-    after = (
-        components.engine.updated(state, update) if isinstance(components.engine, Updates) else state.updated(update)
-    )
-    return _answer(options[0], Applied.worked_out(state, after, update, chain))
-
-
-def _answer(state: PolicyState, outcome: PolicyStep) -> Answer:
-    return Answer(state, msgspec.json.encode(outcome).decode())
 
 
 async def _without_wait(_: float) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from prism.agents.turn import Question, Update
 from prism.answers import INDICATORS, RATES, named
 from prism.economy.components import clock_of
+from prism.economy.nation import PolicyStep, Proposed, Reviewed, Situation
 from prism.models import LLMReasoningChain
 from prism.quarter import Quarter
 from prism.show import Message, Number, Show
@@ -125,12 +126,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kind: str
-    text: str
-    reasoning: str
-    confidence: float | None
-    prompt: str
+    text: str = ""
+    reasoning: str = ""
+    confidence: float | None = None
+    prompt: str = ""
     source: str
-    model: str
+    model: str = ""
     reason: str = ""
 
 
@@ -160,19 +161,27 @@ class Council(msgspec.Struct, frozen=True, kw_only=True):
     seats: list[Seat]
 
 
-def _part(whole: Any, name: str) -> dict[str, Any]:
-    part = whole.get(name) if isinstance(whole, dict) else None
-    return part if isinstance(part, dict) else {}
-
-
-def _text(decision: dict[str, Any]) -> str:
-    if "action" in decision:
-        return str(decision["action"])
-    if "is_valid" in decision:
-        return "valid" if decision["is_valid"] else "not valid"
-    if "new_interest_rate" in decision:
-        return f"the interest rate becomes {decision['new_interest_rate']:.2f}%"
-    return ""
+def _stage(update: Update[Any]) -> Stage:
+    if update.effect is None:
+        return Stage(kind=update.trigger, source=update.source, reason=update.reason)
+    step = msgspec.convert(update.effect, PolicyStep)
+    match step:
+        case Proposed(decision=policy):
+            kind, text = "proposed", policy.action
+        case Reviewed(decision=verdict):
+            kind, text = "reviewed", "valid" if verdict.is_valid else "not valid"
+        case _:
+            kind, text = "applied", f"the interest rate becomes {step.decision.new_interest_rate:.2f}%"
+    return Stage(
+        kind=kind,
+        text=text,
+        reasoning=step.decision.reasoning,
+        confidence=step.decision.confidence,
+        prompt=step.chain.prompt,
+        source=update.source,
+        model=step.chain.model,
+        reason=update.reason,
+    )
 
 
 def chain_id(chain: str) -> str:
@@ -228,23 +237,11 @@ class EconomyShow(Show):
         states: dict[int, str] = {}
         for message in messages:
             if isinstance(message, Question) and not before:
-                found = _part(_part(message.context, "state"), "global_state")
-                before = {INDICATORS[key].name: float(found[key]) for key in RATES if key in found}
+                now = msgspec.convert(message.context, Situation).state.global_state
+                before = {INDICATORS[key].name: getattr(now, key) for key in RATES}
             elif isinstance(message, Update):
                 states[message.agent] = message.to_state
-                decision, chain = _part(message.effect, "decision"), _part(message.effect, "chain")
-                kind, confidence = message.trigger, decision.get("confidence")
-                stage = Stage(
-                    kind=str(message.effect.get("type", kind)) if isinstance(message.effect, dict) else kind,
-                    text=_text(decision),
-                    reasoning=str(decision.get("reasoning", "")),
-                    confidence=float(confidence) if isinstance(confidence, int | float) else None,
-                    prompt=str(chain.get("prompt", "")),
-                    source=message.source,
-                    model=str(chain.get("model", "")),
-                    reason=message.reason,
-                )
-                stages.setdefault(message.agent, []).append(stage)
+                stages.setdefault(message.agent, []).append(_stage(message))
         whole = sum(self.config.economy.strengths)
         seats = [
             Seat(

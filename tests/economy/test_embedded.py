@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from prism.config import EconomyConfig, TaylorConfig
 from prism.economy import Action, GlobalState
-from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine, read_rate_change, validated
+from prism.economy.embedded import EmbeddedEconomy, read_rate_change, validated
 from tests.catalogue import catalogue
 
 ALIKE = EconomyConfig(preference_spread=0.0)
@@ -32,12 +32,12 @@ def alone(taylor: TaylorConfig | None = None) -> EconomyConfig:
     )
 
 
-def turn(economy: EconomyConfig, adviser: EmbeddedAdviser, state: GlobalState, order: Sequence[str]) -> GlobalState:
+def turn(economy: EmbeddedEconomy, state: GlobalState, order: Sequence[str]) -> GlobalState:
     """The state after each nation has proposed and its proposal has been applied, in an order."""
-    engine, after = EmbeddedEngine(economy), state
+    after = state
     for nation in order:
-        proposal = action(adviser.propose(nation, state).action, nation)
-        after = replace(after, interest_rate=engine.evaluate(proposal, after).new_interest_rate)
+        proposal = action(economy.propose(nation, state).action, nation)
+        after = replace(after, interest_rate=economy.evaluate(proposal, after).new_interest_rate)
     return after
 
 
@@ -63,7 +63,7 @@ PROPOSALS: dict[str, tuple[GlobalState, str, str]] = {
 
 @pytest.mark.parametrize(("state", "proposed", "because"), PROPOSALS.values(), ids=PROPOSALS)
 def test_a_proposal_follows_from_the_numbers_of_the_rule(state: GlobalState, proposed: str, because: str) -> None:
-    decision = EmbeddedAdviser(ALIKE, 1).propose("Borland", state)
+    decision = EmbeddedEconomy(ALIKE, 1).propose("Borland", state)
     assert decision.action == proposed
     assert because in decision.reasoning
 
@@ -71,11 +71,11 @@ def test_a_proposal_follows_from_the_numbers_of_the_rule(state: GlobalState, pro
 @given(state=STATES, step_size=st.sampled_from([0.05, 0.125, 0.25, 0.3, 1.0]))
 def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size: float) -> None:
     economy = alone(TaylorConfig(rate_step=step_size))
-    decision = EmbeddedAdviser(economy, 1).propose("Arvendia", state)
+    decision = EmbeddedEconomy(economy, 1).propose("Arvendia", state)
     change = read_rate_change(decision.action)
     assert change is not None
     wanted = change.direction * (change.points or 0.0)
-    new = EmbeddedEngine(economy).evaluate(action(decision.action), state).new_interest_rate
+    new = EmbeddedEconomy(economy, 1).evaluate(action(decision.action), state).new_interest_rate
     assert new - state.interest_rate == pytest.approx(wanted, abs=1e-9)
     assert validated(action(decision.action)).is_valid
     assert math.isclose(wanted / step_size, round(wanted / step_size), abs_tol=1e-9)
@@ -84,20 +84,20 @@ def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size:
 @given(state=STATES)
 def test_no_proposal_leads_away_from_the_rules_rate(state: GlobalState) -> None:
     economy = alone()
-    decision = EmbeddedAdviser(economy, 1).propose("Arvendia", state)
+    decision = EmbeddedEconomy(economy, 1).propose("Arvendia", state)
     aim = max(0.0, 2 + state.inflation + 0.5 * (state.inflation - 2) + 0.5 * 2 * (5.9 - state.unemployment))
-    new = EmbeddedEngine(economy).evaluate(action(decision.action), state).new_interest_rate
+    new = EmbeddedEconomy(economy, 1).evaluate(action(decision.action), state).new_interest_rate
     assert abs(new - aim) <= abs(state.interest_rate - aim) + 1e-9
 
 
 def test_confidence_in_a_change_is_the_chance_that_it_brings_the_rate_nearer() -> None:
     # The rule asks for 16 and the rate goes from 8 to 9: halfway is 8.5, 7.5 away, five errors of 1.5.
-    decision = EmbeddedAdviser(alone(TaylorConfig(rate_error=1.5)), 1).propose("Arvendia", VOLCKER)
+    decision = EmbeddedEconomy(alone(TaylorConfig(rate_error=1.5)), 1).propose("Arvendia", VOLCKER)
     assert decision.confidence == pytest.approx(0.5 * math.erfc(-5.0 / math.sqrt(2.0)))
 
 
 def test_confidence_in_no_change_is_the_chance_that_one_step_would_do() -> None:
-    decision = EmbeddedAdviser(alone(TaylorConfig(rate_error=1.0)), 1).propose(
+    decision = EmbeddedEconomy(alone(TaylorConfig(rate_error=1.0)), 1).propose(
         "Arvendia", GlobalState(unemployment=5.9)
     )
     assert decision.confidence == pytest.approx(0.6827, abs=1e-4)  # a normal deviate within one standard deviation
@@ -133,7 +133,7 @@ def test_what_is_economic_in_part_is_accepted_and_all_else_rejected(text: str, i
     ],
 )
 def test_the_engine_takes_an_action_at_its_word_within_bounds(text: str, rate: float) -> None:
-    decision = EmbeddedEngine(alone()).evaluate(action(text), VOLCKER)
+    decision = EmbeddedEconomy(alone(), 1).evaluate(action(text), VOLCKER)
     assert decision.new_interest_rate == pytest.approx(rate)
     assert f"to {rate:.2f}%" in decision.reasoning
     assert decision.action_applied == text
@@ -141,14 +141,14 @@ def test_the_engine_takes_an_action_at_its_word_within_bounds(text: str, rate: f
 
 def test_a_nation_moves_the_rate_by_its_share_of_all_strength() -> None:
     economy = EconomyConfig(nations=("Arvendia", "Borland"), strengths=(3.0, 1.0))
-    engine = EmbeddedEngine(economy)
+    engine = EmbeddedEconomy(economy, 1)
     raise_it = "Raise the interest rate by 1.00 percentage points"
     assert engine.evaluate(action(raise_it), VOLCKER).new_interest_rate == pytest.approx(8.75)
     assert engine.evaluate(action(raise_it, "Borland"), VOLCKER).new_interest_rate == pytest.approx(8.25)
 
 
 def test_the_floor_ends_a_fall_and_lifts_nothing() -> None:
-    engine = EmbeddedEngine(alone(TaylorConfig(rate_floor=1.0)))
+    engine = EmbeddedEconomy(alone(TaylorConfig(rate_floor=1.0)), 1)
     lower = action("Lower the interest rate by 1%")
     assert engine.evaluate(lower, GlobalState(interest_rate=1.5)).new_interest_rate == 1.0
     assert engine.evaluate(lower, GlobalState(interest_rate=0.5)).new_interest_rate == 0.5
@@ -156,15 +156,14 @@ def test_the_floor_ends_a_fall_and_lifts_nothing() -> None:
 
 @given(order=st.permutations(EconomyConfig().nations))
 def test_the_order_of_nations_does_not_change_the_rate(order: list[str]) -> None:
-    economy = EconomyConfig()
-    adviser = EmbeddedAdviser(economy, 4)
+    economy, nations = EmbeddedEconomy(EconomyConfig(), 4), EconomyConfig().nations
     state = GlobalState(interest_rate=5.0, inflation=3.0, unemployment=6.5)
-    there, back = turn(economy, adviser, state, order), turn(economy, adviser, state, economy.nations)
+    there, back = turn(economy, state, order), turn(economy, state, nations)
     assert there.interest_rate == pytest.approx(back.interest_rate)
 
 
 def test_an_unknown_nation_is_refused() -> None:
     with pytest.raises(ValueError, match=r"expected one of the nations Arvendia, Borland, .*, got 'Freedonia'"):
-        EmbeddedAdviser(ALIKE, 1).propose("Freedonia", VOLCKER)
+        EmbeddedEconomy(ALIKE, 1).propose("Freedonia", VOLCKER)
     with pytest.raises(ValueError, match="got 'Freedonia'"):
-        EmbeddedEngine(ALIKE).evaluate(action("Raise interest rates", "Freedonia"), VOLCKER)
+        EmbeddedEconomy(ALIKE, 1).evaluate(action("Raise interest rates", "Freedonia"), VOLCKER)
