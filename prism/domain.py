@@ -6,20 +6,19 @@ questions; the world knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from prism.agents.questions import Answered, Decisions, Forms, HasForms, QuestionKind, Questions
+from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
 from prism.checked import Checked
-from prism.columns import Column, Columns, Floats, Ints
+from prism.columns import Column, Columns, Ints
 from prism.config.interventions import InterventionConfig
 from prism.errors import ConfigError
-from prism.events import Happened
 from prism.expressions import Field
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
@@ -204,7 +203,7 @@ class QuestionFields(Protocol):
         """Return the fields by which questions are alike unless the configuration says others."""
 
 
-class HasWords(Protocol):
+class HasWords:
     """A domain that can say more about itself. It may have any of these members: `said_by` fills in the others."""
 
     def in_words(self, rounds: int) -> str:  # noqa: ARG002  # the default
@@ -237,9 +236,10 @@ class HasWords(Protocol):
         return None
 
 
-class _Words:
-    """The words of a domain, and the defaults of those that it does not have."""
+_SILENT: Final = HasWords()
 
+
+class _Words:
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
@@ -247,15 +247,8 @@ class _Words:
         return getattr(self._domain if hasattr(self._domain, name) else _SILENT, name)
 
 
-class _Silent(HasWords):
-    """The defaults."""
-
-
-_SILENT: Final = _Silent()
-
-
 def said_by(domain: Domain) -> HasWords:
-    """Return all that a domain may say about itself."""
+    """Return all that a domain may say about itself: its own words, and the defaults of those that it does not have."""
     return cast("HasWords", _Words(domain))
 
 
@@ -285,11 +278,17 @@ class Stretch(NamedTuple):
     wave: Sequence[Trigger[Any]] | None
 
 
-class Turns(HasForms, Protocol):
+class Turns(Protocol):
     """The turns of a domain's agents, many at once: what many have in common is looked up once.
 
     The outcome of a turn is a number: that of a kind of update, of a question, or ALONE.
     """
+
+    forms: Sequence[Kind]
+    """The kinds of updates so far, by number. Questions have an empty entry."""
+
+    asked: Mapping[int, QuestionKind]
+    """The kinds of questions so far, by number."""
 
     def number(self, kind: Kind) -> int:
         """Return the number of a kind of update."""
@@ -330,61 +329,6 @@ class Turns(HasForms, Protocol):
 
 ALONE: Final = -1
 """The number of a turn that an agent must take by itself."""
-
-
-class WorldShard(Protocol):
-    """A world that is one of several which together are the world of a run, each with the turns of a range of agents.
-
-    What an agent does to what all have in common, its *acts*, every one of them carries out. All else about an agent is
-    right in the world of its own shard only.
-    """
-
-    def ranges(self, shares: Sequence[float]) -> list[range]:
-        """Return ranges of agents, ascending, with about these shares of the work; together they are 1."""
-
-    def keep(self, own: range, *, is_whole: bool) -> None:
-        """Take the turns of these agents only, from now on.
-
-        Args:
-            is_whole: whether this world counts for all, and writes down what takes place: the engine's.
-        """
-
-    def acts(self, updates: Updates | None) -> Ints:
-        """Return the acts of updates that are to be applied: a row each, first the agent, in the order of agents."""
-
-    def carry_out(self, tick: int, acts: Ints) -> None:
-        """Carry out acts of other agents."""
-
-    @property
-    def has_changes(self) -> bool:
-        """True if agents change what those of other shards may read from the next tick on."""
-
-    def take_changes(self) -> Floats:
-        """Return the changes of the own agents in the wave that was applied last, a row each, by agent."""
-
-    def put_changes(self, changes: Floats) -> None:
-        """Apply changes that agents of other shards have made."""
-
-    def with_changes(self, changes: Floats, rows: Happened) -> Happened:
-        """Return what took place in a wave, with the changes of agents of other shards."""
-
-    def take_counts(self) -> Ints:
-        """Return the counts of the own agents since the last call."""
-
-    def add_counts(self, counts: Ints) -> None:
-        """Add counts of another world."""
-
-    def common(self) -> Iterator[Column]:
-        """Yield the first part of `World.columns`: what all have in common."""
-
-    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield the other parts, one for each block of own agents: a piece of each column, first that of the agents."""
-
-    def take_states(self) -> Any:
-        """Return what the own agents have added to counts of states since the last call."""
-
-    def add_states(self, counts: Any) -> None:
-        """Add what `take_states` of another world has returned."""
 
 
 @runtime_checkable
@@ -428,5 +372,5 @@ class HasTurns(Protocol):
     def again(self) -> Callable[[], Domain]:
         """Return a function that makes this domain at its beginning, here or in another process."""
 
-    def shard(self) -> WorldShard:
-        """Return its world as one of several."""
+    def shard(self) -> Any:
+        """Return its world as one of several, as `prism.social.shard.SocialShard` is."""

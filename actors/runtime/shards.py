@@ -17,7 +17,7 @@ from prism.agents import Trigger
 from prism.bundles import Bundles
 from prism.columns import Floats, Ints
 from prism.config import Config, OracleConfig
-from prism.domain import Domain, HasTurns, WorldShard
+from prism.domain import Domain, HasTurns
 from prism.errors import ConfigError
 
 WRITING = 0.03
@@ -25,14 +25,14 @@ WRITING = 0.03
 would only wait for others is left out."""
 
 Acts = tuple[Ints, ...]
-"""The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
+"""The acts of each wave of a tick, as of `prism.social.shard.SocialShard.acts`."""
 
 
 class TurnedWave(NamedTuple):
     """The turns of the agents of a shard in one wave of a tick, which has two.
 
     Args:
-        answers: the rows of the journal; acts: as of `prism.domain.WorldShard.acts`.
+        answers: the rows of the journal; acts: as of `prism.social.shard.SocialShard.acts`.
     """
 
     answers: AnswerRows
@@ -64,7 +64,7 @@ class Stepped(NamedTuple):
 
     Args:
         rows: the updates by kind, as of `actors.runtime.counters.Counters`, of the tick that has been applied; counts:
-            those of the world; changes: as of `prism.domain.WorldShard.take_changes`, of each of its waves.
+            those of the world; changes: as of `prism.social.shard.SocialShard.take_changes`, of each of its waves.
         busy_s: the seconds that it took.
         turned: the turns of the next tick; None if they were not wanted.
     """
@@ -80,7 +80,7 @@ class Shared(NamedTuple):
     """The facts that a shard knows between two ticks, and the engine does not.
 
     Args:
-        own: its agents; states: as of `prism.domain.WorldShard.take_states`.
+        own: its agents; states: as of `prism.social.shard.SocialShard.take_states`.
         asked, decided: its open questions, as of `EngineState`.
     """
 
@@ -126,8 +126,8 @@ def divided(domain: Domain) -> HasTurns:
     return domain
 
 
-def shard_of(domain: Domain) -> WorldShard:
-    """Return a domain's world as one of several.
+def shard_of(domain: Domain) -> Any:
+    """Return a domain's world as one of several, as `prism.social.shard.SocialShard` is.
 
     Raises:
         ConfigError: its agents cannot be divided.
@@ -164,7 +164,7 @@ class PartEngine(EngineActor):
         own: the agents.
     """
 
-    def __init__(self, *args: Any, part: WorldShard, own: range, **options: Any) -> None:
+    def __init__(self, *args: Any, part: Any, own: range, **options: Any) -> None:
         super().__init__(*args, **options)
         self._part, self._own = part, own
         self._end = options["config"].simulation.length

@@ -6,7 +6,7 @@ A question or a decision is made as an object only on access.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -102,16 +102,6 @@ class Decisions(OnAccess[Trigger[C]]):
         return Trigger(self.tick, question.agent, question.trigger, question.context, decision)
 
 
-class HasForms(Protocol):
-    """An owner of kinds of answers."""
-
-    forms: Sequence[Kind]
-    """The kinds of updates so far, by number. Questions have an empty entry."""
-
-    asked: Mapping[int, QuestionKind]
-    """The kinds of questions so far, by number."""
-
-
 class Forms:
     """The kinds of answers so far."""
 
@@ -120,8 +110,8 @@ class Forms:
         self.asks = np.zeros(1, dtype=np.int64)
         """1 for each number that is a question's, else 0; the last place is that of ALONE."""
 
-    def learn(self, turns: HasForms) -> None:
-        """Take over the kinds that are new."""
+    def learn(self, turns: Any) -> None:
+        """Take over the kinds of `Turns` that are new."""
         if len(turns.forms) > len(self.kinds):
             self.kinds += turns.forms[len(self.kinds) :]
             self.asks = np.zeros(len(self.kinds) + 1, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -10,7 +11,7 @@ import msgspec
 
 from prism.agents.stateful import StatefulAgent, whole
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.config.attributes import Value
+from prism.config.attributes import TRAITS, Value
 from prism.config.model import RelevanceConfig
 from prism.quoting import shown
 from prism.rng import Draw
@@ -87,11 +88,9 @@ class SocialAgent(StatefulAgent[AgentState]):
         if not isinstance(persona, Persona):
             raise TypeError(f"persona must be a Persona, got {shown(persona)}")
         self.persona = persona if engagement_threshold is None else _with_threshold(persona, engagement_threshold)
-        if type(timeout_threshold) is not int or timeout_threshold < 1:
-            timeout_threshold = whole("timeout_threshold", timeout_threshold, least=1)
-        self._timeout_threshold = timeout_threshold
+        self.timeout_threshold = timeout_threshold
         self.pending_action = pending_action
-        self.seed = seed if type(seed) is int else whole("seed", seed, least=None)
+        self.seed = whole("seed", seed, least=None)
         self.told = told
         self._written = NOTHING_WRITTEN
         self.intentions = intentions
@@ -133,30 +132,10 @@ class SocialAgent(StatefulAgent[AgentState]):
         """The person's own attributes by name, in the order of the configuration."""
         return MappingProxyType(self.persona.attributes)
 
-    @property
-    def openness(self) -> float:
-        """Openness to experience: conventional to curious, from -1 to 1; 0 if it is not known."""
-        return self.persona.traits.openness
-
-    @property
-    def conscientiousness(self) -> float:
-        """Conscientiousness: spontaneous to orderly, from -1 to 1; 0 if it is not known."""
-        return self.persona.traits.conscientiousness
-
-    @property
-    def extraversion(self) -> float:
-        """Extraversion: reserved to outgoing, from -1 to 1; 0 if it is not known."""
-        return self.persona.traits.extraversion
-
-    @property
-    def agreeableness(self) -> float:
-        """Agreeableness: blunt to warm, from -1 to 1; 0 if it is not known."""
-        return self.persona.traits.agreeableness
-
-    @property
-    def neuroticism(self) -> float:
-        """Neuroticism: calm to anxious, from -1 to 1; 0 if it is not known."""
-        return self.persona.traits.neuroticism
+    openness, conscientiousness, extraversion, agreeableness, neuroticism = (
+        property(attrgetter(f"persona.traits.{trait}")) for trait in TRAITS
+    )
+    """The traits, each from -1 to 1; 0 if it is not known."""
 
     @property
     def facts(self) -> Mapping[str, Value]:
@@ -176,15 +155,11 @@ class SocialAgent(StatefulAgent[AgentState]):
     def engagement_threshold(self, value: float) -> None:
         self.persona = _with_threshold(self.persona, value)
 
-    @property
-    def low_threshold(self) -> float:
-        """The relevance up to which the person ignores a post; 0 to 1."""
-        return self.persona.low_threshold
-
-    @property
-    def high_threshold(self) -> float:
-        """The relevance from which the person acts on a post without an oracle; 0 to 1."""
-        return self.persona.high_threshold
+    low_threshold, high_threshold = (
+        property(attrgetter("persona.low_threshold")),
+        property(attrgetter("persona.high_threshold")),
+    )
+    """The relevance up to which the person ignores a post, and that from which the person acts without an oracle."""
 
     def relevance(self, view: PostView) -> float:
         """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""
@@ -238,11 +213,9 @@ def relevance_of(view: PostView, weights: RelevanceConfig) -> float:
 def _with_threshold(persona: Persona, threshold: float) -> Persona:
     """Return the persona with another engagement threshold; its ambiguous band moves along, within 0 to 1."""
     replace = msgspec.structs.replace
-    threshold = replace(
-        persona, engagement_threshold=threshold, low_threshold=0.0, high_threshold=1.0
-    ).engagement_threshold
+    # The persona checks the threshold, whatever its band is.
+    checked = replace(persona, engagement_threshold=threshold, low_threshold=0.0, high_threshold=1.0)
+    threshold = checked.engagement_threshold
     shift = threshold - persona.engagement_threshold
     low, high = (min(1.0, max(0.0, edge + shift)) for edge in (persona.low_threshold, persona.high_threshold))
-    return msgspec.structs.replace(
-        persona, engagement_threshold=threshold, low_threshold=min(low, threshold), high_threshold=max(high, threshold)
-    )
+    return replace(checked, low_threshold=min(low, threshold), high_threshold=max(high, threshold))

@@ -65,26 +65,13 @@ class StatefulAgent(Generic[S]):
     ) -> None:
         if clock is not DEFAULT_CLOCK and not isinstance(clock, SimulatedClock):
             raise TypeError(f"clock must be a SimulatedClock, got {shown(clock)}")
-        if not isinstance(state, self.states):
-            self._checked(state)
-        # Nearly always plain ints: one test of all is quicker than a call for each.
-        if (
-            not (type(agent_id) is type(tick) is type(ticks_in_state) is type(max_history_depth) is int)
-            or agent_id < 0
-            or tick < 0
-            or ticks_in_state < 0
-            or max_history_depth < 0
-        ):
-            agent_id, tick = whole("agent_id", agent_id), whole("tick", tick)
-            ticks_in_state = whole("ticks_in_state", ticks_in_state)
-            max_history_depth = whole("max_history_depth", max_history_depth)
         self.running: Transition[S] | None = None
-        self.agent_id = agent_id
+        self.agent_id = whole("agent_id", agent_id)
         self.clock = clock
-        self._state = state
-        self._tick = tick
-        self._entered = tick - ticks_in_state
-        self._max_history_depth = max_history_depth
+        self._state = self._checked(state)
+        self._tick = whole("tick", tick)
+        self._entered = self._tick - whole("ticks_in_state", ticks_in_state)
+        self._max_history_depth = whole("max_history_depth", max_history_depth)
         # MOVED plain values each until somebody asks for the list: few do, and a record takes ten times as long.
         # A tuple for each would make a turn a fifth longer: 1,000 agents would not stay in the processor's cache.
         self._history: deque[Any] | list[StateTransition[S]] | None = None

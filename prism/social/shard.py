@@ -44,6 +44,12 @@ def check_shards(config: Config) -> None:
 
 
 class SocialShard:
+    """A world that is one of several which together are the world of a run, each with the turns of a range of people.
+
+    What a person does to what all have in common, an *act*, every one of them carries out. All else about a person is
+    right in the world of the own shard only.
+    """
+
     def __init__(self, world: SocialWorld) -> None:
         self._world = world
         self._own = range(len(world.people))
@@ -88,6 +94,7 @@ class SocialShard:
             counted[:] = 0
 
     def acts(self, updates: Updates | None) -> Ints:
+        """Return the acts of updates that are to be applied: a row each, first the person, in the order of people."""
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
         kinds, people = self._world.kind_rows(updates.kinds), self._world.people
@@ -106,9 +113,11 @@ class SocialShard:
 
     @property
     def has_changes(self) -> bool:
+        """True if people change what those of other shards may read from the next tick on."""
         return bool(self._world.changing.rows)
 
     def take_changes(self) -> Floats:
+        """Return the changes of the own people in the wave that was applied last, a row each, by person."""
         changes = [NO_CHANGES, *self._world.changing.latest]
         self._world.changing.latest.clear()
         return np.concatenate(changes)
@@ -117,6 +126,7 @@ class SocialShard:
         self._world.changing.put(changes)
 
     def with_changes(self, changes: Floats, rows: Happened) -> Happened:
+        """Return what took place in a wave, with the changes of people of other shards."""
         return self._world.with_changes(changes, rows) if len(changes) else rows
 
     def take_counts(self) -> Ints:
@@ -133,12 +143,15 @@ class SocialShard:
         t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
 
     def common(self) -> Iterator[Column]:
+        """Yield the first part of `World.columns`: what all have in common."""
         return self._world.common()
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
+        """Yield the other parts, one for each block of own people: a piece of each column, first that of the people."""
         return self._world.about(blocks)
 
     def take_states(self) -> Ints:
+        """Return what the own people have added to counts of states since the last call."""
         found = self._world.network.state.t.inside.copy()
         self._begin_counts()
         return found
