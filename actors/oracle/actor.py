@@ -14,8 +14,8 @@ import asyncio
 import math
 import secrets
 from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -27,8 +27,8 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, Retried, name_of_question
 from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call, Used, caps_of
-from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
+from actors.oracle.admission import Admission, Call, caps_of
+from actors.oracle.call import Answer, call_oracle, fallback
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
@@ -106,13 +106,13 @@ class OracleActor:
         """A name of this process: it keeps the requests of two processes apart, and nothing else depends on it."""
         self._open: dict[QuestionName, WaitingQuestion] = {}
         """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
-        self._waiting: FairQueue[WaitingQuestion] = FairQueue()
+        self._waiting = FairQueue()
         self._calling = 0
         self._begun: set[QuestionName] = set()
         """Questions whose call has begun, and whose answer has not been sent."""
-        self._has_ended = self._is_stopping = False
+        self._is_running = self._is_stopping = False
         self._timer: asyncio.TimerHandle | None = None
-        self._calls: anyio.abc.TaskGroup | None = None
+        self._tasks: anyio.abc.TaskGroup
         """The tasks of the calls under way, while the actor runs."""
         self._room = asyncio.Event()
 
@@ -146,10 +146,10 @@ class OracleActor:
     def budgets(self) -> dict[str, tuple[float, float]]:
         """`{cap: (used in the whole run, the most)}`, for each spend cap that is set: `calls`, `tokens`, `usd`."""
         used = self._used()
-        return {name: (getattr(used, name) or 0.0, most) for name, most in caps_of(self._config).items()}
+        return {name: (used[name], most) for name, most in caps_of(self._config).items()}
 
-    def _used(self) -> Used:
-        return Used(self.statistics.calls, self.tokens, self.cost_usd)
+    def _used(self) -> Mapping[str, float]:
+        return {"calls": self.statistics.calls, "tokens": self.tokens, "usd": self.cost_usd or 0.0}
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """Return its counts.
@@ -158,7 +158,7 @@ class OracleActor:
             is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
                 asked, and counted, again.
         """
-        return self.statistics.state(is_open, has_ended=self._has_ended)
+        return self.statistics.state(is_open, has_ended=not self._is_running)
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
@@ -173,7 +173,10 @@ class OracleActor:
         answers in the same turn, so they are counted, and no question is open.
         """
         begun = anyio.current_time()
-        states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
+        states = None
+        if self._computes:
+            with suppress(Exception):  # of foreign code: asked by itself, only the question at fault gets a fallback
+                states = self.oracle.answer_all(questions)
         if states is None:
             return None
         lasted_s, found = anyio.current_time() - begun, list[Decided]()
@@ -199,8 +202,10 @@ class OracleActor:
 
     def choose_now(self, questions: Questions[Any]) -> Ints | None:
         """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
-        begun = anyio.current_time()
-        found = answers_at_once(partial(self.oracle.choose, questions)) if self.may_choose else None
+        begun, found = anyio.current_time(), None
+        if self.may_choose:
+            with suppress(Exception):
+                found = self.oracle.choose(questions)
         if found is not None:
             self.count_chosen(len(questions), (anyio.current_time() - begun) / len(questions))
         return found
@@ -217,8 +222,8 @@ class OracleActor:
 
         A probe under way may take as long as any call. So the actor ends without the probe's outcome.
         """
-        if self._calls is not None and not self._is_stopping:
-            self._calls.start_soon(self._give_up_waiting)
+        if self._is_running and not self._is_stopping:
+            self._tasks.start_soon(self._give_up_waiting)
         self._is_stopping = True
 
     async def _give_up_waiting(self) -> None:
@@ -237,16 +242,15 @@ class OracleActor:
             JournalError: an answer cannot be recorded.
         """
         self._waiting, self._calling, self._begun = FairQueue(), 0, set()
-        self._has_ended = False
         self.admission.breaker.abandoned()
         if self.sharing is not None:
             self.sharing.load(self._answers.judgements(), self._ticks())
             self.sharing.begin()
         try:
-            async with anyio.create_task_group() as calls:
-                self._calls = calls
+            async with anyio.create_task_group() as self._tasks:
+                self._is_running = True
                 if self._is_stopping:
-                    calls.start_soon(self._give_up_waiting)
+                    self._tasks.start_soon(self._give_up_waiting)
                 self._accept(list(self._open.values()))
                 while batch := await mailbox.receive_all():
                     now = anyio.current_time()
@@ -264,17 +268,10 @@ class OracleActor:
                     raise error from None
             raise
         finally:
-            self._calls = None
+            self._is_running = False
             if self._timer is not None:
                 self._timer.cancel()
-            self._has_ended = True
             self.statistics.report(anyio.current_time())
-
-    @property
-    def _tasks(self) -> anyio.abc.TaskGroup:
-        if self._calls is None:
-            raise RuntimeError("the oracle actor does not run")
-        return self._calls
 
     def _accept(self, arrived: list[WaitingQuestion]) -> None:
         """Send recorded answers again and answers from known judgements, replay a tape, and queue the other questions.
@@ -307,7 +304,7 @@ class OracleActor:
             elif self.oracle.replays:
                 self._tasks.start_soon(self._replay, waiting)
             else:
-                self._waiting.put(waiting, waiting.kind)
+                self._waiting.put(waiting)
         if recorded:
             records = [self._codec.encode(waiting.decided) for waiting in recorded]
             self._tasks.start_soon(self._send, recorded, records)
@@ -443,8 +440,7 @@ class OracleActor:
         self._begun.discard(waiting.name)
         self._start_calls()
         await anyio.sleep(pause_s)
-        put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
-        put(waiting, waiting.kind)
+        self._waiting.put(waiting, first=answer.reason == "overloaded")
         self._start_calls()
 
     async def _forget(self, waiting: WaitingQuestion, answer: Answer) -> None:
@@ -480,8 +476,12 @@ class OracleActor:
         now, decisions, released = anyio.current_time(), list[Decided](), list[WaitingQuestion]()
         judged = None if self.sharing is None or not is_called else self.sharing.judged(batch[0], answers[0])
         for waiting, answer in zip(batch, answers, strict=True):
-            decided = waiting.decide(answer, now, self.statistics.take_unlogged(waiting.name))
-            named = self._id_of(waiting.question) if answer.reason else ""
+            question, spent = waiting.question, self.statistics.take_unlogged(waiting.name)
+            decided = Decided(
+                *(question.tick, question.agent, question.trigger, answer.state, answer.source, answer.reason),
+                *(answer.content, now - waiting.arrived, spent, answer.method),
+            )
+            named = self._id_of(question) if answer.reason else ""
             self.statistics.count_answer(decided, now, answer.detail, named)
             self._share.add(answer)
             if not decided.reason:

@@ -11,7 +11,7 @@ somebody else since it failed: another question, or the test question of the sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -48,22 +48,13 @@ SILENCE_S = 10.0
 """The time without an answer after which a run that is to stop takes a failure for an outage. It may take minutes until
 a server that hangs is known to be away."""
 
-
 WARN_AT: Final = (0.5, 0.8, 0.95)
 """The shares of a spend cap at which there is a warning."""
 LATEST_CHARS: Final = 200
 
 
-class Used(NamedTuple):
-    """The use that a run has made of its spend caps: calls, tokens, and US dollars, which are None without prices."""
-
-    calls: int
-    tokens: int
-    usd: float | None = None
-
-
 def caps_of(config: OracleConfig) -> dict[str, float]:
-    """Return `{field of Used: most}`, for each spend cap that is set."""
+    """Return `{cap: most}`, for each spend cap that is set: `calls`, `tokens` and `usd`."""
     caps = {"calls": config.max_calls, "tokens": config.max_tokens, "usd": config.max_usd}
     return {name: most for name, most in caps.items() if most is not None}
 
@@ -103,18 +94,13 @@ class Outages:
         self._end = 0.0
         self._past_s = 0.0
         """The seconds of all outages that are over."""
-        self._is_logged = False
 
-    def failed(self, begun: float, now: float, reason: str, detail: str, pause_s: float = 0.0) -> None:
-        """Note a call that failed.
-
-        Args:
-            pause_s: the pause that the server asked for; it belongs to the outage.
-        """
+    def failed(self, begun: float, now: float, answer: Answer, pause_s: float) -> None:
+        """Note a call that failed. The pause that the server asked for belongs to the outage."""
         if self.since is None:
             self.since = max(begun, self.answered_at)
         self._end = max(self._end, now + pause_s)
-        self.reason, self.detail = reason, detail
+        self.reason, self.detail = answer.reason, answer.detail
 
     def answered(self, now: float, *, was_open: bool) -> None:
         """Note an answer. It ends the outage, unless the server has asked for a pause that is not over.
@@ -123,29 +109,16 @@ class Outages:
             was_open: True if it answered the probe of an open breaker.
         """
         self.answered_at = now
-        if self.since is None or (now < self._end and not was_open):
-            return
-        self._past_s += max(0.0, (now if was_open else self._end) - self.since)
-        if self._is_logged:
-            log.info("oracle_back", actor="oracle", away_s=round(now - self.since, 3))
-        self.since, self._is_logged = None, False
-
-    def opened(self) -> None:
-        """Log, once in an outage, that it has begun."""
-        if not self._is_logged:
-            log.warning("oracle_away", actor="oracle", reason=self.reason, latest=self.detail[:200])
-            self._is_logged = True
+        if self.since is not None and (was_open or now >= self._end):
+            self._past_s += max(0.0, (now if was_open else self._end) - self.since)
+            self.since = None
 
     def lasts(self, now: float, *, is_open: bool) -> bool:
-        """Return whether an outage lasts at this time; `is_open` as in `seconds`."""
+        """Return whether an outage lasts at this time; `is_open` if the breaker is."""
         return self.since is not None and (is_open or now < self._end)
 
     def seconds(self, now: float, *, is_open: bool) -> float:
-        """Return the seconds of all outages so far.
-
-        Args:
-            is_open: True if the breaker is open, so that the present outage lasts until now.
-        """
+        """Return the seconds of all outages so far; of the present one until now, `is_open` if the breaker is."""
         if self.since is None:
             return self._past_s
         return self._past_s + max(0.0, (now if is_open else min(now, self._end)) - self.since)
@@ -155,7 +128,7 @@ class Admission:
     """The limits on calls, which follow how calls end.
 
     Args:
-        used: returns what the whole run has used so far.
+        used: returns what the whole run has used so far, by the names of `caps_of`.
         ticks: returns the whole ticks of the run so far.
     """
 
@@ -163,7 +136,7 @@ class Admission:
         self,
         config: OracleConfig,
         oracle: Oracle[Any],
-        used: Callable[[], Used],
+        used: Callable[[], Mapping[str, float]],
         ticks: Callable[[], int] = lambda: 0,
     ) -> None:
         most = config.max_concurrency
@@ -175,7 +148,8 @@ class Admission:
         self._config = config
         self._caps = caps_of(config)
         self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
-        self._attempts = attempts_of(config, oracle)
+        # In `realtime` there is no time to ask a second time.
+        self._attempts = config.max_attempts if config.mode == "pace" and oracle.waits else 1
         self._counts_waiting = oracle.falls_back
         """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
         # A gateway keeps the deadline, from the start of the call: to wait for other cells must change no result.
@@ -206,15 +180,14 @@ class Admission:
         # 2. The server is away. Where questions are held they stay in the queue instead: `delay` says for how long.
         if not self.holds and not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
-        # 3. The spend cap, for the whole run: earlier processes of it count, too.
+        # 3. The spend cap, for the whole run: earlier processes of it count, too. Warn once at each share of each cap.
         used = self._used()
-        # Warn once at each share of each cap.
         for name, most in self._caps.items():
-            amount = getattr(used, name) or 0.0
-            reached = sum(amount >= share * most for share in WARN_AT)
+            reached = sum(used[name] >= share * most for share in WARN_AT)
             if reached > self._warned[name]:
                 self._warned[name] = reached
-                emit(SpendWarning(cap=f"oracle.max_{name}", share=round(amount / most, 3), used=amount, most=most))
+                share = round(used[name] / most, 3)
+                emit(SpendWarning(cap=f"oracle.max_{name}", share=share, used=used[name], most=most))
         return fallback(waiting.question, Source.FALLBACK, "spent") if self._reached(used) else None
 
     def stops_spent(self) -> bool:
@@ -224,17 +197,18 @@ class Admission:
 
     def may_be_spent(self, number: int) -> bool:
         """Return whether so many open questions may reach a spend cap, if they take twice as much as others did."""
-        if not self._caps:
-            return False
         used = self._used()
-        times = 1.0 + 2.0 * number / used.calls if used.calls else math.inf
-        return any(not used.calls or (getattr(used, name) or 0.0) * times >= most for name, most in self._caps.items())
+        times = 1.0 + 2.0 * number / used["calls"] if used["calls"] else math.inf
+        return any(times == math.inf or used[name] * times >= most for name, most in self._caps.items())
 
     def spent_error(self) -> OracleSpentError:
         """Return the error with which a run ends at a spend cap within a tick."""
         used = self._used()
-        caps = {name: (getattr(used, name), self._caps[name]) for name in self._reached(used)}
-        return OracleSpentError(caps, self._ticks())
+        return OracleSpentError({name: (used[name], self._caps[name]) for name in self._reached(used)}, self._ticks())
+
+    def _reached(self, used: Mapping[str, float]) -> list[str]:
+        """Return the spend caps that are reached. A call's tokens are counted only after its end."""
+        return [name for name, most in self._caps.items() if used[name] >= most]
 
     def expires(self, waiting: WaitingQuestion, now: float) -> float:
         """Return the time at which a question becomes a fallback, unless an outage lasts until then."""
@@ -340,9 +314,13 @@ class Admission:
         if self._opened_at is None and not self.breaker.is_closed:
             emit(BreakerOpened(reason=answer.reason, latest=answer.detail[:LATEST_CHARS]))
             self._opened_at = now
+            if self.holds:
+                log.warning("oracle_away", actor="oracle", reason=answer.reason, latest=answer.detail[:LATEST_CHARS])
         elif self._opened_at is not None and self.breaker.is_closed:
             emit(BreakerClosed(after_s=round(now - self._opened_at, 3)))
             self._opened_at = None
+            if self.holds and self.outages.since is not None:
+                log.info("oracle_back", actor="oracle", away_s=round(now - self.outages.since, 3))
         limit, before, most = self.pace.limit, self._limit, self._config.max_concurrency
         if limit != before and (limit in {1, most} or limit >= 2 * before or 2 * limit <= before):
             emit(LimitChanged(limit=limit, before=before, most=most))
@@ -415,25 +393,15 @@ class Admission:
             return
         # 2. A failure slows the calls, as far as the server has asked for it, and prolongs the outage.
         self.pace.pause(now, pause_s)
-        self.outages.failed(call.begun, now, answer.reason, answer.detail, pause_s)
+        self.outages.failed(call.begun, now, answer, pause_s)
         if self.breaker.is_closed:
             return
         # 3. An open breaker: the run ends once its patience is over. The last probe is not later than that, or a server
         #    that came back in time would not be noticed.
-        self.outages.opened()
         left_s = self._patience_s - (self.outage_s(now) or 0.0)
         if left_s <= 0.0 and (self._is_away or not self.is_to_test):
             raise self.outage_error(now)
         self.breaker.probe_by(now + left_s)
-
-    def _reached(self, used: Used) -> list[str]:
-        """Return the spend caps that are reached. A call's tokens are counted only after its end."""
-        return [name for name, most in self._caps.items() if (getattr(used, name) or 0.0) >= most]
-
-
-def attempts_of(config: OracleConfig, oracle: Oracle[Any]) -> int:
-    """Return the times that a question may be asked. In `realtime` there is no time for a second one."""
-    return config.max_attempts if config.mode == "pace" and oracle.waits else 1
 
 
 def pause_before(question: Question[Any], tries: int) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from contextlib import nullcontext
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -16,8 +16,6 @@ from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
 from prism.statechart import Judgement, Oracle
 from prism.wording import clauses
-
-A = TypeVar("A")
 
 
 class Answer(NamedTuple):
@@ -54,17 +52,6 @@ def fallback(question: Question[Any], source: Source, reason: str, detail: str =
     return Answer(question.options[0], source, reason, detail)
 
 
-def answers_at_once(answer: Callable[[], A | None]) -> A | None:
-    """Return the answers of an oracle to many questions at once; None if it must be asked each by itself.
-
-    After an error each question is asked by itself: the error comes again, and only its question gets a fallback.
-    """
-    try:
-        return answer()
-    except Exception:  # noqa: BLE001  # an oracle is foreign code, and may raise anything
-        return None
-
-
 async def call_oracle(
     oracle: Oracle[Any],
     agent: StatefulAgent[Any],
@@ -85,29 +72,24 @@ async def call_oracle(
     Raises:
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
-    if within_s == math.inf:  # no wait is possible: to set a limit takes longer than to compute an answer
-        return await _asked(oracle, agent, question, samples, test)
-    with anyio.move_on_after(max(0.0, within_s)):
-        return await _asked(oracle, agent, question, samples, test)
-    return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
-
-
-async def _asked(
-    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int, test: int | None
-) -> Answer:
     options = [type(agent.state)(option) for option in question.options]
     about = agent, agent.state, question.trigger, options, question.context
+    limit: Any = nullcontext()
+    if within_s < math.inf:  # else no wait is possible: to set a limit takes longer than to compute an answer
+        limit = anyio.move_on_after(max(0.0, within_s))
     try:
-        if test is not None:
-            await oracle.test(agent, test)
-            return Answer(question.options[0], oracle.source)
-        if samples:
-            judgement = await oracle.judge(*about, samples)
-            number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
-            method = judgement.method or oracle.method
-            return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
-        state, content, method = await oracle.checked_answer(*about)
-        return Answer(state, oracle.source, content=content, method=method or oracle.method)
+        with limit:
+            if test is not None:
+                await oracle.test(agent, test)
+                return Answer(question.options[0], oracle.source)
+            if samples:
+                judgement = await oracle.judge(*about, samples)
+                number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
+                method = judgement.method or oracle.method
+                return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
+            state, content, method = await oracle.checked_answer(*about)
+            return Answer(state, oracle.source, content=content, method=method or oracle.method)
+        return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
     except OracleUnavailableError:
         raise  # the tape has no answer, or there is no backend: a fallback would hide that
     except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything

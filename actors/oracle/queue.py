@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator
-from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Hashable
+from typing import Any, NamedTuple
 
-from actors.core.messages import Decided, QuestionName
-from actors.oracle.call import Answer
+from actors.core.messages import Decided, QuestionName, name_of_question
 from prism.agents import Question
-from prism.llm.spending import Spending
 from prism.sharing import Place
 
 
@@ -38,8 +35,7 @@ class WaitingQuestion(NamedTuple):
 
     @property
     def name(self) -> QuestionName:
-        """The question's agent, tick and trigger."""
-        return self.question.agent, self.question.tick, self.question.trigger
+        return name_of_question(self.question)
 
     @property
     def kind(self) -> Hashable:
@@ -50,67 +46,40 @@ class WaitingQuestion(NamedTuple):
         question = self.question
         return question.tick, question.trigger, question.state, question.options, self.tries
 
-    def decide(self, answer: Answer, now: float, spent: Spending = ()) -> Decided:
-        """Return the message that tells the engine of the answer.
 
-        Args:
-            spent: the calls that the answer took.
-        """
-        question = self.question
-        return Decided(
-            question.tick,
-            question.agent,
-            question.trigger,
-            answer.state,
-            answer.source,
-            answer.reason,
-            answer.content,
-            now - self.arrived,
-            spent,
-            answer.method,
-        )
+class FairQueue:
+    """A queue in which questions of one kind leave one after the other.
 
-
-T = TypeVar("T")
-
-
-class FairQueue(Generic[T]):
-    """A queue in which items of one group leave one after the other.
-
-    Groups leave in the order in which their first items arrived. Questions of a kind begin with the same text, which a
-    server with prefix caching then reads once, and not again after each question of another kind.
+    Kinds leave in the order in which their first questions arrived. Questions of a kind begin with the same text, which
+    a server with prefix caching then reads once, and not again after each question of another kind.
     """
 
     def __init__(self) -> None:
-        self._groups: dict[Hashable, deque[T]] = {}
+        self._kinds: dict[Hashable, deque[WaitingQuestion]] = {}
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[T]:
-        return chain.from_iterable(self._groups.values())
-
-    def put(self, item: T, group: Hashable = None) -> None:
-        self._groups.setdefault(group, deque()).append(item)
+    def put(self, waiting: WaitingQuestion, *, first: bool = False) -> None:
+        """Add a question; `first`: before all others, and the others of its kind follow it."""
         self._size += 1
+        if not first:
+            self._kinds.setdefault(waiting.kind, deque()).append(waiting)
+            return
+        own = self._kinds.pop(waiting.kind, deque())
+        own.appendleft(waiting)
+        self._kinds = {waiting.kind: own, **self._kinds}
 
-    def put_first(self, item: T, group: Hashable = None) -> None:
-        """Add an item before all others; the other items of its group follow it."""
-        own = self._groups.pop(group, deque())
-        own.appendleft(item)
-        self._groups = {group: own, **self._groups}
-        self._size += 1
+    def first(self) -> WaitingQuestion | None:
+        """Return the next question without removing it; None when there is none."""
+        return next(iter(self._kinds.values()))[0] if self._kinds else None
 
-    def first(self) -> T | None:
-        """Return the next item without removing it; None when there is none."""
-        return next(iter(self), None)
-
-    def pop(self) -> T:
-        """Remove and return the next item. Raises: StopIteration."""
-        group, items = next(iter(self._groups.items()))
-        item = items.popleft()
-        if not items:
-            del self._groups[group]
+    def pop(self) -> WaitingQuestion:
+        """Remove and return the next question."""
+        kind, questions = next(iter(self._kinds.items()))
+        found = questions.popleft()
+        if not questions:
+            del self._kinds[kind]
         self._size -= 1
-        return item
+        return found

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from actors.oracle.admission import Admission, Call, Used
+from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, call_oracle
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
@@ -44,8 +44,9 @@ class SingleCalls:
         self._ended = asyncio.Event()
         """Set when a call ends: then another may start."""
 
-    def _used(self) -> Used:
-        return Used(self._calls, tokens_of(self.spent), cost_usd(self.spent, self._prices))
+    def _used(self) -> dict[str, float]:
+        usd = cost_usd(self.spent, self._prices) or 0.0
+        return {"calls": self._calls, "tokens": tokens_of(self.spent), "usd": usd}
 
     async def ask(
         self, agent: StatefulAgent[Any], question: Question[Any], on_answer: Callable[[Answer], None]

@@ -5,17 +5,16 @@ A thread accepts connections, and each connection has a thread of its own, so a 
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import os
 import select
 import socket
 import struct
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,9 +37,9 @@ _LOOKS_EVERY_S = 0.2
 class ServerAddressError(ModelServerError):
     """The server cannot listen where it is told to."""
 
-    def __init__(self, host: str, port: int, problem: str, *, is_port: bool) -> None:
-        choose = "another port, or 0 for one that is free" if is_port else "an address of this machine"
-        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose {choose}")
+    def __init__(self, host: str, port: int, problem: object) -> None:
+        choose = "choose another port, 0 for one that is free, or an address of this machine"
+        super().__init__(f"cannot listen on {host}:{port}: {problem}; {choose}")
 
 
 class Exchange(msgspec.Struct, kw_only=True):
@@ -70,15 +69,15 @@ class Exchange(msgspec.Struct, kw_only=True):
         return json.dumps(msgspec.structs.asdict(self))
 
 
-class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+class Statistics(msgspec.Struct, kw_only=True):
     """Counts since the object was made. `calls` are the questions; the other counts are of ended requests."""
 
-    requests: int
-    calls: int
-    abandoned: int
-    faults: Mapping[Fault, int]
-    statuses: Mapping[int, int]
-    peak_busy: int
+    requests: int = 0
+    calls: int = 0
+    abandoned: int = 0
+    faults: dict[Fault, int] = {}
+    statuses: dict[int, int] = {}
+    peak_busy: int = 0
 
 
 class Reply(Exception):  # noqa: N818 - the answer to a request is found at different depths
@@ -120,9 +119,7 @@ class ModelServer:
         self._on_exchange = on_exchange
         self._lock = threading.Lock()
         self._exchanges: deque[Exchange] = deque()
-        self._requests = self._calls = self._abandoned = self._busy = self._peak_busy = 0
-        self._faults: Counter[Fault] = Counter()
-        self._statuses: Counter[int] = Counter()
+        self._counts, self._busy = Statistics(), 0
         self._server: _HttpServer | None = None
 
     @property
@@ -138,14 +135,7 @@ class ModelServer:
 
     def statistics(self) -> Statistics:
         with self._lock:
-            return Statistics(
-                requests=self._requests,
-                calls=self._calls,
-                abandoned=self._abandoned,
-                faults=dict(self._faults),
-                statuses=dict(self._statuses),
-                peak_busy=self._peak_busy,
-            )
+            return deepcopy(self._counts)
 
     def start(self) -> None:
         """Listen. Raises: ServerAddressError."""
@@ -170,7 +160,7 @@ class ModelServer:
     def begin(self, exchange: Exchange) -> None:
         """Remember a request that has arrived."""
         with self._lock:
-            self._requests += 1
+            self._counts.requests += 1
             self._exchanges.append(exchange)
             while len(self._exchanges) > self.settings.keeps:
                 self._exchanges.popleft()
@@ -178,24 +168,24 @@ class ModelServer:
     def begin_call(self, exchange: Exchange) -> int:
         """Give a question its number and its fault; return the number."""
         with self._lock:
-            self._calls += 1
-            exchange.call = self._calls
-            exchange.fault = self.settings.faults.pick(self._calls)
-            return self._calls
+            self._counts.calls = exchange.call = self._counts.calls + 1
+            exchange.fault = self.settings.faults.pick(exchange.call)
+            return exchange.call
 
     def count_busy(self, change: int) -> None:
         with self._lock:
             self._busy += change
-            self._peak_busy = max(self._peak_busy, self._busy)
+            self._counts.peak_busy = max(self._counts.peak_busy, self._busy)
 
     def end(self, exchange: Exchange) -> None:
         exchange.ended_s = time.monotonic()
         with self._lock:
-            self._abandoned += exchange.abandoned
-            if exchange.fault is not None:
-                self._faults[exchange.fault] += 1
-            if exchange.status is not None:
-                self._statuses[exchange.status] += 1
+            counts = self._counts
+            counts.abandoned += exchange.abandoned
+            if (fault := exchange.fault) is not None:
+                counts.faults[fault] = counts.faults.get(fault, 0) + 1
+            if (status := exchange.status) is not None:
+                counts.statuses[status] = counts.statuses.get(status, 0) + 1
         if self._on_exchange is not None:
             self._on_exchange(exchange)
 
@@ -212,16 +202,10 @@ class _HttpServer(ThreadingHTTPServer):
         self.stopped = threading.Event()
         self.slots = threading.Semaphore(owner.settings.slots)
         self.connections: set[socket.socket] = set()
-        if not 0 <= owner.port < 1 << 16:
-            raise ServerAddressError(owner.host, owner.port, "a port is 0 to 65535", is_port=True)
         try:
             super().__init__((owner.host, owner.port), owner.handler)
-        except OSError as error:
-            # The error of an unknown name has a number of its own, which is below 0.
-            is_named = error.errno is not None and error.errno > 0
-            problem = os.strerror(error.errno or 0) if is_named else str(error)
-            is_port = error.errno in {errno.EADDRINUSE, errno.EACCES}
-            raise ServerAddressError(owner.host, owner.port, problem, is_port=is_port) from None
+        except (OSError, OverflowError) as error:  # an unknown name, a port in use, or one that there cannot be
+            raise ServerAddressError(owner.host, owner.port, getattr(error, "strerror", None) or error) from None
 
     def server_bind(self) -> None:
         """Bind without the look-up of a name that http.server does."""
@@ -279,12 +263,6 @@ class Handler(BaseHTTPRequestHandler):
         """Write nothing: `on_exchange` gets each request."""
 
     def do_GET(self) -> None:
-        """Serve a look-up."""
-        self._serve()
-
-    do_HEAD = do_POST = do_GET  # noqa: N815 - as above
-
-    def _serve(self) -> None:
         length = self.headers.get("Content-Length", "0")
         size = int(length) if length.isdecimal() else MAX_BODY_BYTES + 1
         raw = self.rfile.read(size) if size <= MAX_BODY_BYTES else b""
@@ -315,6 +293,8 @@ class Handler(BaseHTTPRequestHandler):
                 exchange.abandoned = False
         finally:
             owner.end(exchange)
+
+    do_HEAD = do_POST = do_GET  # noqa: N815 - as above
 
     def look_up(self) -> Reply:
         """Return what anybody may look up."""
@@ -411,19 +391,14 @@ class Handler(BaseHTTPRequestHandler):
         told = math.ceil(len(text) / 4)
         message = {"role": "assistant", "content": text}
         if path == CHAT:
-            took_ns = int((time.monotonic() - exchange.started_s) * 1e9)
             return {
                 "model": body["model"],
                 "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "message": message,
                 "done": True,
                 "done_reason": reason,
-                "total_duration": took_ns,
-                "load_duration": 1_000_000,
                 "prompt_eval_count": asked,
-                "prompt_eval_duration": took_ns // 5 + 1,
                 "eval_count": told,
-                "eval_duration": took_ns * 4 // 5 + 1,
             }
         return {
             "id": f"chatcmpl-{exchange.call}",

@@ -39,7 +39,7 @@ _CRASH = "llama runner process has terminated: exit status 2"
 _GARBAGE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\xde\xad\xbe\xef\r\n\r\n"
 
 
-class Statistics(PlainStatistics, frozen=True, kw_only=True):
+class Statistics(PlainStatistics, kw_only=True):
     """Counts since the object was made.
 
     Args:
