@@ -74,22 +74,22 @@ async def call_oracle(
     """
     options = [type(agent.state)(option) for option in question.options]
     about = agent, agent.state, question.trigger, options, question.context
-    limit: Any = nullcontext()
-    if within_s < math.inf:  # else no wait is possible: to set a limit takes longer than to compute an answer
-        limit = anyio.move_on_after(max(0.0, within_s))
+    answer = fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
     try:
-        with limit:
+        # Without a limit no scope is made: that takes longer than to compute an answer.
+        with nullcontext() if within_s == math.inf else anyio.move_on_after(max(0.0, within_s)):
             if test is not None:
                 await oracle.test(agent, test)
-                return Answer(question.options[0], oracle.source)
-            if samples:
+                answer = Answer(question.options[0], oracle.source)
+            elif samples:
                 judgement = await oracle.judge(*about, samples)
                 number = oracle.drawn(judgement.probabilities, question.agent, question.tick, question.context)
                 method = judgement.method or oracle.method
-                return Answer(question.options[number], oracle.source, method=method, judgement=judgement)
-            state, content, method = await oracle.checked_answer(*about)
-            return Answer(state, oracle.source, content=content, method=method or oracle.method)
-        return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
+                answer = Answer(question.options[number], oracle.source, method=method, judgement=judgement)
+            else:
+                state, content, method = await oracle.checked_answer(*about)
+                answer = Answer(state, oracle.source, content=content, method=method or oracle.method)
+        return answer
     except OracleUnavailableError:
         raise  # the tape has no answer, or there is no backend: a fallback would hide that
     except (Exception, asyncio.CancelledError) as error:  # an oracle is foreign code, and may raise anything
