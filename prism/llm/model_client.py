@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
+from prism.llm import letters
 from prism.llm.address import Address, address_of, checked_host, tls_problem, verification
 from prism.llm.answer import extract_object
 from prism.llm.failure import FINAL, LLMFailureException, Usage
@@ -39,19 +40,6 @@ from prism.llm.http import (
     read_failure,
     redacted,
     retry_after_s,
-)
-from prism.llm.letters import (
-    LISTED,
-    METHOD,
-    OPTIONS,
-    PROBE,
-    UNLISTED,
-    Form,
-    at_temperature,
-    lettered_chat,
-    letters_of,
-    read_tokens,
-    read_weights,
 )
 from prism.llm.port import (
     SELF_TEST,
@@ -101,7 +89,7 @@ class ModelClient(Backend):
     get: ClassVar[str] = "set llm.model"
     dialects: ClassVar[tuple[str, str, str]]
     """The ways to tell the server a schema, in the order in which they are tried."""
-    forms: ClassVar[Sequence[Form]]
+    forms: ClassVar[Sequence[letters.Form]]
     """The ways to ask for the probabilities of letters."""
 
     _path: str
@@ -118,12 +106,12 @@ class ModelClient(Backend):
             self._address = Address(host=host, headers=headers, query={}, has_key=True, secrets=(gateway.token,))
         self._host = self._address.host
         self._dialect: str = self.dialects[0]
-        self._form: Form | None = None
+        self._form: letters.Form | None = None
         """The form in which the server gives sound probabilities of letters, if it does."""
 
     @property
     def identity(self) -> Identity:
-        return replace(super().identity, dialect=self._dialect, method=METHOD if self._form else "")
+        return replace(super().identity, dialect=self._dialect, method=letters.METHOD if self._form else "")
 
     def _options_of_http(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -196,7 +184,7 @@ class ModelClient(Backend):
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the weights of the options by letters, or None if this question is not asked in that way."""
-        if self._form is None or len(request.options) not in OPTIONS:
+        if self._form is None or len(request.options) not in letters.OPTIONS:
             return None
         return await self._weighed(request, self._form)
 
@@ -209,20 +197,20 @@ class ModelClient(Backend):
             text = text_of(reply, limit, is_json=is_json, is_free=dialect == FREE)
             return Completion(text=text, model=self._named(reply, request), **_facts(reply, started_s))
 
-    async def _weighed(self, request: ChoiceRequest, form: Form) -> Distribution | Undecided:
+    async def _weighed(self, request: ChoiceRequest, form: letters.Form) -> Distribution | Undecided:
         """Return the weights of the options by their letters. The temperature is applied here, as on every server."""
-        chat = lettered_chat(request, seed=self._config.seed, max_tokens=form.max_tokens)
+        chat = letters.lettered_chat(request, seed=self._config.seed, max_tokens=form.max_tokens)
         log_prompt(chat)
         with self._bounded():
-            started_s, letters = perf_counter(), letters_of(request)
+            started_s, names = perf_counter(), letters.letters_of(request)
             body = self._body(chat, self._dialect, form.max_tokens, 1.0)
-            response = await self._post(body, {"logprobs": True, "top_logprobs": LISTED, **form.fields(letters)})
-            reply, read = self._read(response), read_weights(read_tokens(response.content), letters)
+            response = await self._post(body, {"logprobs": True, "top_logprobs": letters.LISTED, **form.fields(names)})
+            reply, read = self._read(response), letters.read_weights(letters.read_tokens(response.content), names)
             facts = _facts(reply, started_s)
             if isinstance(read, str):
                 return Undecided(reason=read, **facts)
-            shares = dict(zip(request.options, at_temperature(read, self._config.temperature), strict=True))
-            return Distribution(probabilities=shares, model=self._named(reply, chat), method=METHOD, **facts)
+            shares = dict(zip(request.options, letters.at_temperature(read, self._config.temperature), strict=True))
+            return Distribution(probabilities=shares, model=self._named(reply, chat), method=letters.METHOD, **facts)
 
     async def _post(self, body: dict[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> httpx.Response:
         return await self._http.post(self._path, json={**added(body, self._config.request.extra_body), **fields})
@@ -297,12 +285,12 @@ class ModelClient(Backend):
             OracleUnavailableError: `llm.method` asks for probabilities, and it gives none.
             LLMFailureException: it is down or busy, which says nothing about what it can do.
         """
-        self._form, problem = None, UNLISTED
+        self._form, problem = None, letters.UNLISTED
         if self._config.method == "json":
             return "decides by chat"
         for form in self.forms:
             try:
-                found = await retry_until_usable(lambda _, form=form: self._weighed(PROBE, form))  # type: ignore[misc]
+                found = await retry_until_usable(lambda _, form=form: self._weighed(letters.PROBE, form))  # type: ignore[misc]
             except LLMFailureException as error:
                 if not (error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)):
                     raise
@@ -310,9 +298,9 @@ class ModelClient(Backend):
                 continue
             if isinstance(found, Distribution):
                 self._form = form
-                return f"decides by probabilities ({METHOD})"
+                return f"decides by probabilities ({letters.METHOD})"
             problem = found.reason
-            if problem == UNLISTED:
+            if problem == letters.UNLISTED:
                 break  # a server that does not know the question does not know it in another form either
         if self._config.method == "probabilities":
             problem = f"the {self.kind} at {self._host} gives no sound probabilities of the options: {problem}"
