@@ -11,7 +11,7 @@ import anyio
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Identity, LanguageModel, LLMFailureException
 from prism.llm.failure import Reason
 from tests.standin import Fault, FaultPlan, Latency
-from tests.standin.spells import SLOWER, Spell, SpellKind, spells_at
+from tests.standin.settings import SLOWER, Spell, SpellKind, spells_at
 
 REASONS: dict[Fault, Reason] = {
     Fault.RESET: "connection_error",

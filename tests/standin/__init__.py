@@ -17,8 +17,7 @@ from actors.testing import (
 from tests.standin.process import ModelServerProcess
 from tests.standin.quirks import QUIRKS, Quirk
 from tests.standin.server import ModelServer, Statistics
-from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, SystemOne
-from tests.standin.spells import Spell, SpellKind
+from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, Spell, SpellKind, SystemOne
 
 __all__ = [
     "QUIRKS",

@@ -224,33 +224,32 @@ class Quirks:
     def _effects(self, stage: str) -> list[Any]:
         return [effect for quirk in self._quirks if (effect := getattr(quirk, stage)) is not None]
 
+    def _changed(self, stage: str, value: Any) -> Any:
+        return reduce(lambda found, effect: effect(found), self._effects(stage), value)
+
     def route(self, path: str) -> str:
         """Return the path that is served for a path; empty if there is none."""
         return reduce(lambda found, routes: routes.get(found, found), self._effects("routes"), path)
 
-    def meet(self, path: str, query: str, headers: Mapping[str, str]) -> None:
-        """Raise the refusal of a request of any kind."""
-        for refusal in filter(None, (effect(path, query, headers) for effect in self._effects("meet"))):
-            raise refusal
-
-    def check(self, body: Body) -> None:
-        """Raise the refusal of a chat."""
-        for refusal in filter(None, (effect(body) for effect in self._effects("refuse"))):
+    def refuse(self, stage: str, *request: object) -> None:
+        """Raise the refusal of a request of any kind (`meet`), or of a chat (`refuse`)."""
+        for refusal in filter(None, (effect(*request) for effect in self._effects(stage))):
             raise refusal
 
     def understood(self, body: Body) -> Body:
-        return reduce(lambda found, effect: effect(found), self._effects("understand"), body)
+        return dict(self._changed("understand", body))
 
     def said(self, text: str) -> str:
-        return reduce(lambda found, effect: effect(found), self._effects("say"), text)
+        return str(self._changed("say", text))
 
-    def failed(self, reply: Reply) -> Reply:
-        return reduce(lambda found, effect: effect(found), self._effects("fail"), reply)
+    def failed(self, reply: Reply) -> Exception:
+        failed: Exception = self._changed("fail", reply)
+        return failed
 
     def rendered(self, reply: Reply) -> Reply:
         """Return the answer that is sent."""
-        renders, wraps = self._effects("render"), self._effects("wrap")
-        if reply.status != 200 or not (renders or wraps):
+        if reply.status != 200 or not (self._effects("render") or self._effects("wrap")):
             return reply
-        body = reduce(lambda found, effect: effect(found), renders, json.loads(reply.body))
+        body = self._changed("render", json.loads(reply.body))
+        wraps = self._effects("wrap")
         return wraps[0](body) if wraps else Reply(body)

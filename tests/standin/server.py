@@ -31,8 +31,17 @@ from tests.standin.probabilities import (
     tokens_of,
 )
 from tests.standin.quirks import Quirks
-from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, SystemOne
-from tests.standin.spells import SLOWER, Spell, SpellKind, spells_at
+from tests.standin.settings import (
+    SLOWER,
+    ApiError,
+    Broken,
+    Logprobs,
+    ServerSettings,
+    Spell,
+    SpellKind,
+    SystemOne,
+    spells_at,
+)
 
 CHOICE = "/v1/systemone"
 _CRASH = "llama runner process has terminated: exit status 2"
@@ -152,7 +161,7 @@ class _Handler(Handler):
         key = self.settings.key
         if key is not None and self.place.startswith("/v1/") and self.headers.get("Authorization") != f"Bearer {key}":
             raise error_of("/completions", 401, "Incorrect API key provided.")
-        quirks.meet(self.place, query, {name.lower(): text for name, text in self.headers.items()})
+        quirks.refuse("meet", self.place, query, {name.lower(): text for name, text in self.headers.items()})
         return quirks
 
     def look_up(self) -> Reply:
@@ -165,7 +174,7 @@ class _Handler(Handler):
             self._check_choice()
             return
         if self.place.endswith(("/chat", "/completions")) and isinstance(self.body, dict):
-            quirks.check(self.body)
+            quirks.refuse("refuse", self.body)
             self.body = quirks.understood(self.body)
         super().check()
         if self.body.get("logprobs") is True:
