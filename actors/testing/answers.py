@@ -70,7 +70,7 @@ def _value(schema: Any, root: Any, key: int, depth: int, *, wrong: bool) -> obje
         "null": lambda: None,
         # The ends may be excluded.
         "number": lambda: float(low + (high - low) * (0.001 + 0.998 * uniform(key, WORLD, 0, Draw.SERVER_ANSWER))),
-        "string": lambda: _prose(key, 3).ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 80)],
+        "string": lambda: _prose(key, 6).ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 80)],
     }
     return simple[kind]()
 

@@ -9,9 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from xxhash import xxh3_64_intdigest
+
 from actors.testing.answers import WRONG_STATE
 from prism.rng import WORLD, Draw, uniform
-from tests.standin.economist import key_of
 from tests.standin.settings import ApiError, Logprobs, ServerSettings
 
 STATE_MAX_BYTES = 64 << 10
@@ -26,7 +27,9 @@ Shares = dict[str, float]
 
 def drawn_shares(names: Sequence[str], *key: object) -> Shares:
     """Return made-up probabilities, the same for the same key."""
-    drawn = {name: uniform(key_of(*key, name), WORLD, 0, Draw.SERVER_ANSWER) for name in names}
+    drawn = {
+        name: uniform(xxh3_64_intdigest(repr((*key, name)).encode()), WORLD, 0, Draw.SERVER_ANSWER) for name in names
+    }
     return normed({name: math.exp(_SHARPNESS * share) for name, share in drawn.items()})
 
 

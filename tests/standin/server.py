@@ -20,7 +20,6 @@ from actors.testing.server import CHAT, Exchange, Handler, Reply, error_of
 from actors.testing.server import ModelServer as PlainServer
 from actors.testing.server import Statistics as PlainStatistics
 from actors.testing.settings import Fault
-from tests.standin import economist
 from tests.standin.probabilities import (
     check_choice,
     check_letters,
@@ -289,8 +288,6 @@ ModelServer.handler = _Handler
 
 def made_up(messages: Sequence[Mapping[str, object]], seed: object, form: object, *, wrong: bool = False) -> str:
     """Return an answer within a format; without one, within the schema that a message quotes, as a model would."""
-    if isinstance(form, dict) and economist.is_asked(form) and not wrong:
-        return economist.opinion(messages, form, economist.key_of(repr(messages), seed))
     quoted = None if form and form != "json" else _quoted_schema(messages)
     if quoted is None:
         return answer(messages, seed, form, wrong=wrong)
