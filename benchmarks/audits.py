@@ -18,13 +18,13 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import anyio
 
 from actors.factory import oracle_backends
 from actors.results.api import run
-from actors.studies.audit.asking import Change, Otherwise, ways_of
+from actors.studies.audit.asking import Change, ways_of
 from actors.studies.audit.audit import Auditing, Options
 from actors.studies.audit.carried import Future, Outcomes
 from actors.studies.audit.questions import Features
@@ -90,8 +90,10 @@ async def _changes(auditing: Auditing) -> dict[str, float]:
     for draw in TRUTHS:
         for change, sign in ((way.change, 1.0), (None, -1.0)):
 
-            def make(domain: Domain, _: Features, change: Change | None = change) -> Otherwise:
-                return Otherwise(domain.oracle(model), change)
+            def make(domain: Domain, _: Features, change: Change | None = change) -> Any:
+                oracle: Any = domain.oracle(model)
+                oracle.change = change
+                return oracle
 
             found = await outcomes.of(Future(0, draw, make))
             for name, value in found.items():

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -40,7 +41,7 @@ from prism.wording import counted
 EXACT_RANKS_MAX, EXACT_U_MAX = 50, 8
 """The most differences, and the most seeds of the smaller condition, without ties whose arrangements are counted."""
 ARRANGEMENTS_MAX = 1 << 15
-"""The most arrangements with ties that are tried: the signs of 15 differences. Those of 8 and 8 seeds are 12,870."""
+"""The most arrangements that are tried, ties or not: the signs of 15 differences. Those of 8 and 8 seeds are 12,870."""
 NO_DIFFERENCE = "no pair differs"
 NO_VARIATION = "the differences of all pairs are the same, so nothing tells how far chance alone moves them"
 ALL_EQUAL = "all values are equal"
@@ -147,7 +148,7 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
         return Comparison(
             hypothesis=hypothesis, difference=difference, effect=effect, zeros=zeros, untested=untested, p=1.0
         )
-    found, low, high = _test(hypothesis, samples), None, None
+    low, high = None, None
     if min(map(len, samples)) >= INTERVAL_LEAST:
         low, high = t_interval(samples, statistic, is_bounded=effect != "d_z")
     return Comparison(
@@ -158,15 +159,14 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
         effect_low=low,
         effect_high=high,
         zeros=zeros,
-        p=float(found.pvalue),
+        p=p_value(hypothesis, *samples),
         p_opposite=_p_opposite(hypothesis, samples),
     )
 
 
 def _p_opposite(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> float | None:
-    if hypothesis.margin is not None:  # a difference beyond the margin, on either side
-        sides: tuple[tuple[float, Alternative], ...] = (hypothesis.margin, "greater"), (-hypothesis.margin, "less")
-        return min(1.0, 2 * min(float(_t(samples[0], limit, side).pvalue) for limit, side in sides))
+    if (margin := hypothesis.margin) is not None:  # a difference beyond the margin, on either side
+        return min(1.0, 2 * min(_p_of_t(samples[0], margin, "greater"), _p_of_t(samples[0], -margin, "less")))
     if hypothesis.alternative == "two-sided":
         return None
     other: Alternative = "less" if hypothesis.alternative == "greater" else "greater"
@@ -179,7 +179,42 @@ def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
     Args:
         samples: paired differences, or for `mann_whitney` the values of both conditions.
     """
-    return 1.0 if _untested(hypothesis, samples) else float(_test(hypothesis, samples).pvalue)
+    if _untested(hypothesis, samples):
+        return 1.0
+    from scipy import stats  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
+
+    alternative, first, found = hypothesis.alternative, samples[0], None
+    if hypothesis.test == "mann_whitney":
+        both, count, few = np.concatenate(samples), len(first), min(map(len, samples)) <= EXACT_U_MAX
+        if (arrangements := math.comb(len(both), count)) <= ARRANGEMENTS_MAX:
+            ranks = stats.rankdata(both)
+            chosen = np.fromiter(chain.from_iterable(combinations(range(len(both)), count)), np.int64)
+            return _p_among(ranks[chosen.reshape(arrangements, count)].sum(axis=1), ranks[:count].sum(), alternative)
+        method: Any = "exact" if few and len(np.unique(both)) == len(both) else "asymptotic"
+        found = stats.mannwhitneyu(*samples, alternative=alternative, method=method)
+    elif hypothesis.test == "wilcoxon":  # differences of 0 have no rank, as Wilcoxon has it
+        kept = first[first != 0.0]
+        if 2 ** len(kept) <= ARRANGEMENTS_MAX:
+            ranks, places = stats.rankdata(np.abs(kept)), np.arange(len(kept))
+            signs = (np.arange(2 ** len(kept))[:, None] >> places) & 1
+            return _p_among(signs @ ranks, ranks[kept > 0.0].sum(), alternative)
+        is_exact = len(kept) <= EXACT_RANKS_MAX and len(np.unique(np.abs(kept))) == len(kept)
+        found = stats.wilcoxon(kept, alternative=alternative, method="exact" if is_exact else "asymptotic")
+    elif (margin := hypothesis.margin) is not None:
+        return max(_p_of_t(first, -margin, "greater"), _p_of_t(first, margin, "less"))
+    return _p_of_t(first, 0.0, alternative) if found is None else float(found.pvalue)
+
+
+def _p_among(sums: Array, own: float, alternative: Alternative) -> float:
+    """Return the p value of a sum of ranks among those of all arrangements, which are equally likely."""
+    less, greater = float(np.mean(sums <= own)), float(np.mean(sums >= own))
+    return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+
+
+def _p_of_t(differences: Array, limit: float, alternative: Alternative) -> float:
+    from scipy.stats import ttest_1samp  # noqa: PLC0415
+
+    return float(ttest_1samp(differences, limit, alternative=alternative).pvalue)
 
 
 def smallest_p(hypothesis: Hypothesis, seeds: int) -> float:
@@ -244,40 +279,6 @@ def _untested(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> str:
     if hypothesis.test == "wilcoxon":
         return "" if samples[0].any() else NO_DIFFERENCE
     return NO_VARIATION if spread(samples[0]) == 0.0 else ""
-
-
-def _test(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> Any:
-    """Return the test of paired differences, or of the values of two conditions, by scipy."""
-    from scipy import stats  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
-
-    if hypothesis.test in UNPAIRED:
-        both, few = np.concatenate(samples), min(map(len, samples)) <= EXACT_U_MAX
-        method = _method(both, lambda: math.comb(len(both), len(samples[0])), few)
-        return stats.mannwhitneyu(*samples, alternative=hypothesis.alternative, method=method)
-    if hypothesis.test == "wilcoxon":  # differences of 0 have no rank, as Wilcoxon has it
-        kept = samples[0][samples[0] != 0.0]
-        method = _method(np.abs(kept), lambda: 2 ** len(kept), len(kept) <= EXACT_RANKS_MAX)
-        return stats.wilcoxon(kept, alternative=hypothesis.alternative, method=method)
-    if (margin := hypothesis.margin) is not None:
-        sides = _t(samples[0], -margin, "greater"), _t(samples[0], margin, "less")
-        return max(sides, key=lambda each: float(each.pvalue))
-    return _t(samples[0], 0.0, hypothesis.alternative)
-
-
-def _method(ranked: Array, arrangements: Callable[[], int], is_few: bool) -> Any:
-    """Return how scipy finds p. Its own choice takes the normal curve for few values with ties: p is then too small."""
-    from scipy.stats import PermutationMethod  # noqa: PLC0415
-
-    if len(np.unique(ranked)) == len(ranked):
-        return "exact" if is_few else "asymptotic"
-    count = arrangements()
-    return PermutationMethod(n_resamples=count) if count <= ARRANGEMENTS_MAX else "asymptotic"
-
-
-def _t(differences: Array, limit: float, alternative: Alternative) -> Any:
-    from scipy.stats import ttest_1samp  # noqa: PLC0415
-
-    return ttest_1samp(differences, limit, alternative=alternative)
 
 
 def _d_z(differences: Array) -> float:

@@ -170,6 +170,8 @@ class SocialModelOracle(ModelOracle[AgentState]):
         tick_s: float = 60.0,
     ) -> None:
         super().__init__(model)
+        self.change: Callable[[ChoicePrompt], ChoicePrompt] | None = None
+        """Changes each prompt, in an audit; None elsewhere."""
         self.tick_s = tick_s
         self.template = template_of(config.prompt)
         self._writers = writers
@@ -196,7 +198,8 @@ class SocialModelOracle(ModelOracle[AgentState]):
                 for state in options
             )
         )
-        return ChoicePrompt(self.template, agent, current_state, trigger, context, tuple(words), order, self.tick_s)
+        made = ChoicePrompt(self.template, agent, current_state, trigger, context, tuple(words), order, self.tick_s)
+        return made if self.change is None else self.change(made)
 
     async def answer(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None

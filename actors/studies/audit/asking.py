@@ -15,7 +15,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from actors.core.errors import ungrouped
-from actors.core.messages import name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
@@ -29,7 +28,6 @@ from prism.columns import Floats, Ints
 from prism.config import Config
 from prism.llm.prompt import ChoicePrompt, order_of, template_of
 from prism.rng import Draw, integer
-from prism.statechart import Judgement, Oracle
 from prism.wording import model_name
 
 AGAIN: Final = "again"
@@ -121,42 +119,12 @@ def _persona(prompt: ChoicePrompt) -> Any:
     return prompt.persona or ("list" if "{person_list}" in prompt.template.text else "prose")
 
 
-class Otherwise(Oracle[Any]):
-    """An oracle that puts its questions to a model in another way. It notes the order in which options were shown."""
-
-    judges = True
-
-    def __init__(self, inner: Any, change: Change | None) -> None:
-        self._inner, self._change = inner, change
-        self.source, self.method = inner.source, inner.method
-        self.orders: dict[tuple[int, int, str], tuple[int, ...]] = {}
-
-    @property
-    def has_test(self) -> bool:
-        return bool(self._inner.has_test)
-
-    async def test(self, agent: Any, number: int) -> None:
-        await self._inner.test(agent, number)
-
-    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
-        await self._inner.before_retry(agent, trigger, context, reason)
-
-    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        found = await self.judge(agent, current_state, trigger, options, context)
-        return options[int(np.argmax(found.probabilities))]
-
-    async def judge(
-        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
-    ) -> Judgement:
-        prompt = self._inner.prompt(agent, current_state, trigger, options, context)
-        if self._change is not None:
-            prompt = self._change(prompt)
-        self.orders[agent.agent_id, agent.tick, trigger] = prompt.order
-        found: Judgement = await self._inner.judgement(prompt, samples)
-        return found
-
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
-        return int(self._inner.drawn(probabilities, agent, tick, context))
+def prompt_of(oracle: Any, asking: Asking) -> ChoicePrompt:
+    """Return a recorded question as an oracle puts it to its model."""
+    question, agent = asking.question, asking.agent
+    states = [type(agent.state)(option) for option in question.options]
+    prompt: ChoicePrompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)
+    return prompt
 
 
 class Answers(NamedTuple):
@@ -228,32 +196,33 @@ class Asker:
 
             questions = [(row, each.agent, each.question) for row, each in own.items()]
             config = self.config(cell, way.name, way.overrides)
-            asker, oracle = await self.put(
-                config, lambda _, inner: Otherwise(inner, way.change), questions, note, samples=1
-            )
-            for row, asking in own.items():
-                if (order := asker.orders.get(name_of_question(asking.question))) is not None:
-                    orders[row] = order
+
+            def made(model: Any, config: Config = config) -> Any:
+                asker: Any = build_domain(config).domain.oracle(model)
+                asker.change = way.change
+                return asker
+
+            asker, oracle = await self.put(config, made, questions, note, samples=1)
+            orders |= {row: prompt_of(asker, asking).order for row, asking in own.items()}
         kept = np.array(sorted(found), dtype=np.int64)
         table = np.array([found[row] for row in kept.tolist()]).reshape(len(kept), len(options))
         share = len(drawn) / max(1, len(kept))
         return Answers(kept, table, orders, dict(sorted(missing.items())), oracle, share)
 
     async def put(
-        self, config: Config, made: Callable[[Any, Any], Any], questions: Questions, note: Note, samples: int = 0
+        self, config: Config, made: Callable[[Any], Any], questions: Questions, note: Note, samples: int = 0
     ) -> tuple[Any, str]:
         """Put questions through an oracle, and return it, and its model in words.
 
         Args:
-            made: makes the oracle, of the model and of the domain's oracle on it.
+            made: makes the oracle, of the model.
 
         Raises:
             OracleUnavailableError: the model cannot be asked, or stayed away.
         """
         with ungrouped():
             async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
-                model: Any = opened.oracle
-                asker = made(model, build_domain(config).domain.oracle(model))
+                asker = made(opened.oracle)
                 single = SingleCalls(asker, config.oracle, config.llm.prices, tasks, samples)
                 for number, agent, question in questions:
                     await single.ask(agent, question, partial(note, number))

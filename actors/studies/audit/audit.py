@@ -21,7 +21,18 @@ from actors.factory.input_files import read_input, with_prompt
 from actors.oracle.call import Answer
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
-from actors.studies.audit.asking import AGAIN, EXCHANGED, MODEL, RULED, Answers, Asker, Way, seed_of_way, ways_of
+from actors.studies.audit.asking import (
+    AGAIN,
+    EXCHANGED,
+    MODEL,
+    RULED,
+    Answers,
+    Asker,
+    Way,
+    prompt_of,
+    seed_of_way,
+    ways_of,
+)
 from actors.studies.audit.carried import Carrying
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
@@ -282,15 +293,12 @@ class Auditing:
             oracle: Any = build_domain(config).domain.oracle(MODEL)
             for place, each in enumerate(askings):
                 if each.cell == cell:
-                    question, agent = each.question, each.agent
-                    states = [type(agent.state)(option) for option in question.options]
-                    prompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)
-                    informants[place] = Informant(prompt=prompt, is_plain=not place)
+                    informants[place] = Informant(prompt=prompt_of(oracle, each), is_plain=not place)
             questions = [
                 (place, each, Question(each.tick, each.agent_id, "study", Text.TEXT, (Text.TEXT,), place))
                 for place, each in informants.items()
             ]
-            await asker.put(config, partial(_informing, config.llm.seed), questions, note)
+            await asker.put(config, partial(InformantOracle, seed=config.llm.seed), questions, note)
         words = [self._options.about]
         if self._experiment is not None:
             plan = self._experiment.plan.experiment
@@ -542,10 +550,6 @@ def _deciders(study: Study, recorded: Recorded, plain: Mapping[str, float]) -> I
                 shares[option] += share / len(table)
         agreement = float(np.mean([line[place] for line, place in zip(table, taken, strict=True)]))
         yield Decider(decider=name, agreement=agreement, shares=shares)
-
-
-def _informing(seed: int, model: Any, _: Any) -> InformantOracle:
-    return InformantOracle(model, seed)
 
 
 class _RealChoice(NamedTuple):
