@@ -19,9 +19,8 @@ from actors.cli.run_command import logging_trouble
 from actors.core.errors import DiskFailedError, RunDirectoryError, ungrouped
 from actors.display.work import Standing, progress_shown
 from actors.logs.output import say
-from actors.studies.causes.record import KINDS, Causes, keep
+from actors.studies.causes.record import KINDS, Causes, answered_words, interval, keep, number, signed, tried_words
 from actors.studies.causes.search import causes
-from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
@@ -97,8 +96,12 @@ def cause(  # one for each option
         if done > 1:
             standing[0] = Standing(f"{done:,} of {wanted:,} other futures", done, wanted)
 
-    with logging_trouble(), ungrouped(), progress_shown(lambda: standing[0]):
-        found = anyio.run(partial(causes, path, of, by=by, agent=agent, on_progress=on_future, **numbers))
+    try:
+        with logging_trouble(), ungrouped(), progress_shown(lambda: standing[0]):
+            found = anyio.run(partial(causes, path, of, by=by, agent=agent, on_progress=on_future, **numbers))
+    except KeyboardInterrupt:
+        say("SIGINT: nothing is kept of a search that has not ended", level="warning")
+        raise
     found = msgspec.structs.replace(found, run=str(shown(path)))
     show(found, lambda: causes_view(found))
     for note in found.notes:
@@ -118,7 +121,7 @@ def cause(  # one for each option
 def causes_view(found: Causes) -> Iterator[RenderableType]:
     """Yield the outcome, what was tried in sentences, and the largest effects."""
     yield line(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", "bold")
-    yield from (f"  {tried_words(each, found.value)}" for each in found.tried)
+    yield from (f"  {tried_words(each)}" for each in found.tried)
     yield from (f"  {each}" for each in answered_words(found))
     if found.causes:
         has_draws = any(each.other_draws is not None for each in found.causes)

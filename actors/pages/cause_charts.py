@@ -10,16 +10,9 @@ from actors.pages.page_frame import grid, missing
 from actors.pages.words import pages_number, plural, span
 from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT
-from actors.studies.causes.record import Cause, Causes, Kept
-from actors.studies.causes.words import answered_words, chance_words, number, signed, tried_words
+from actors.studies.causes.record import Cause, Causes, Kept, answered_words, chance_words, number, signed, tried_words
 from prism.experiment.intervals import Interval
 from prism.palette import BLUE
-
-IN_SUM = (
-    "In sum: the effects of all candidates of a kind, each undone alone, added up. Of a sample that is an estimate "
-    "(about), with its 95% interval in brackets. Effects overlap, so a sum may be more than the outcome."
-)
-"""The meaning of sums in the lines on what was tried."""
 
 
 def cause_parts(kept: Kept, ticks: int) -> list[Node]:
@@ -30,8 +23,7 @@ def cause_parts(kept: Kept, ticks: int) -> list[Node]:
         if found.ticks != ticks:
             inside.append(missing(f"It was worked out after {plural(found.ticks, 'tick')}; the run has {ticks:,} now."))
         inside += [grid([_effects(found)], f"cause-{place}")] if found.causes else []
-        inside += [tag("p", IN_SUM)] if any(each.tried for each in found.tried) else []
-        tried = (tried_words(each, found.value) for each in found.tried)
+        tried = map(tried_words, found.tried)
         inside.append(tag("ul", *(tag("li", text) for text in (*tried, *answered_words(found), *found.notes))))
         heading = tag("h3", f"What made {found.of}", class_="sub")
         parts.append(tag("div", heading, *inside, id=anchor(found.of), class_="cause"))

@@ -10,8 +10,7 @@ from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, plural, text_of
 from actors.store.followed import Followed
 from actors.store.messages import messages_where
-from actors.studies.causes.record import kept_causes
-from actors.studies.causes.words import added_words
+from actors.studies.causes.record import added_words, kept_causes
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import msgspec
 
 from actors.core.errors import run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
+from actors.display.words import plain
 from prism.experiment.intervals import Interval
 
 INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
@@ -33,24 +35,18 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     # the option that a decision took, or the kind of a post: `original`, `reply` or `reshare`; else empty
     was: str = ""
     would_be: str = ""  # the option that is taken instead; empty for anything but a decision
-    chance: float  # the chance that it was tried: 1 if all of its kind were
     value: float  # the measure of the other future
     effect: float  # the measure as recorded, less that of the other future: what the thing has added
     other_draws: Interval | None = None  # the same effect under other draws; None if it was not looked at
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidates of one kind, and the sum of their effects."""
+    """The candidates of one kind."""
 
     kind: str
     candidates: int  # how many there are
     tried: int  # those that were undone
     with_effect: int  # those that changed the measure
-    # the sum of the effects of all candidates, estimated from those that were tried; None if none was
-    total: float | None = None
-    # low, high: its interval; None if all were tried, or too few for an interval
-    low: float | None = None
-    high: float | None = None
 
 
 class Causes(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,3 +101,67 @@ def kept_causes(path: Path) -> Kept:
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
     return Kept(found=tuple(found), problems=tuple(problems))
+
+
+DIGITS, DIGITS_OF_INTERVALS = 5, 3
+LARGE = 1000
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Return a number: whole ones in full, large ones without a fraction, others with a few digits."""
+    return f"{round(value):,}" if value == round(value) or abs(value) >= LARGE else plain(value, digits)
+
+
+def signed(value: float, digits: int = DIGITS) -> str:
+    return f"{'+' if value > 0 else ''}{number(value, digits)}"
+
+
+def interval(found: Interval | None) -> str:
+    """Return a mean with the ends of its interval, if it has one; a dash for None."""
+    if found is None:
+        return "-"
+    ends = "" if found.low is None or found.high is None else f" [{_short(found.low)}, {_short(found.high)}]"
+    return f"{_short(found.mean)}{ends}"
+
+
+def tried_words(each: Tried) -> str:
+    """Return what was tried of one kind."""
+    if not each.candidates:
+        return f"{each.kind}: the run has none"
+    if not each.tried:
+        return f"{each.kind}: none of {each.candidates:,} tried, --budget has no room for them"
+    tried = f"all {each.tried:,}" if each.tried == each.candidates else f"{each.tried:,} of {each.candidates:,}"
+    return f"{each.kind}: {tried} tried, {each.with_effect:,} with an effect"
+
+
+def answered_words(found: Causes) -> Iterator[str]:
+    """Yield the sources of answers in the other futures, if a model has answered the questions of the run."""
+    if found.kept or found.computed:
+        head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
+        yield f"{head}, {found.computed:,} were never asked and got answers of the embedded oracle"
+
+
+def chance_words(cause: Cause) -> str:
+    """Return the effect of a cause under other draws, and whether it may be luck; empty without other draws."""
+    drawn = cause.other_draws
+    if drawn is None:
+        return ""
+    told = f"under {drawn.count:,} other draws {interval(drawn)}"
+    low, high = (drawn.mean, drawn.mean) if drawn.low is None or drawn.high is None else (drawn.low, drawn.high)
+    return f"{told}, which may be luck alone" if low <= 0 <= high else told
+
+
+def added_words(cause: Cause) -> str:
+    """Return what a cause has added, for a reader who knows the outcome and the agent."""
+    if cause.kind == PEOPLE:
+        what = f"its presence from tick {cause.tick:,} on"
+    elif cause.kind == DECISIONS:
+        what = f"its decision of tick {cause.tick:,} for {cause.was}, not {cause.would_be}"
+    else:
+        what = f"{cause.kind}: {cause.what}"
+    chance = chance_words(cause)
+    return f"{what}: {signed(cause.effect)}, {number(cause.value)} without it{f'; {chance}' if chance else ''}"
+
+
+def _short(value: float) -> str:
+    return signed(value, DIGITS_OF_INTERVALS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,13 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError
 from actors.explain.futures import Futures, Outcome
 from actors.explain.path import chosen_agent
-from actors.studies.causes.candidates import Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
+from actors.studies.causes.candidates import Candidate, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.record import KINDS, POSTS, Cause, Causes, Tried
-from actors.studies.causes.sample import sample, shares, total
 from actors.studies.causes.track import MeasureTrack, futures_of
 from actors.studies.causes.undone import Processes, Undone, outcomes_of
+from prism.columns import Floats, Ints
 from prism.experiment.intervals import Interval, described
+from prism.rng import WORLD, Draw, uniform, uniforms
 
 OnProgress = Callable[[int, int], None]  # called with the futures that are done, and how many there are to be so far
 
@@ -83,28 +85,28 @@ class _Search:
         everything = everything if agent is None else [only_of(each, agent) for each in everything]
         value = (await self._futures.recorded()).value
         numbers = shares([len(each.each) for each in everything], budget)
-        samples = [
-            sample(each.weights, number, seed, KINDS.index(each.kind))
-            for each, number in zip(everything, numbers, strict=True)
-        ]
         chosen = [
-            (each.each[place], float(chance), float(each.weights[place]))
-            for each, (places, chances) in zip(everything, samples, strict=True)
-            for place, chance in zip(places.tolist(), chances.tolist(), strict=True)
+            (each.each[place], float(each.weights[place]))
+            for each, number in zip(everything, numbers, strict=True)
+            for place in sample(each.weights, number, seed, KINDS.index(each.kind)).tolist()
         ]
         if self._futures.may_draw_anew:  # at most: a total that grows tells nobody the end
             self._later = 2 * draws * min(top, len(chosen))
-        outcomes = await self._outcomes([Undone(each.tick, each) for each, *_ in chosen])
+        outcomes = await self._outcomes([Undone(each.tick, each) for each, _ in chosen])
         effects = [value - each.value for each in outcomes]
-        tried = self._tried(everything, [len(each.chosen) for each in samples], effects, [each[1] for each in chosen])
-        order = sorted(range(len(chosen)), key=lambda at: (-abs(effects[at]), -chosen[at][2], at))
+        order = sorted(range(len(chosen)), key=lambda at: (-abs(effects[at]), -chosen[at][1], at))
         with_effect = [at for at in order if effects[at]]
         shown = with_effect[:top]
         self._later = 0
         intervals = await self._under_other_draws([chosen[at][0] for at in shown], draws)
         found = [
-            self._cause(chosen[at][:2], outcomes[at], effects[at], interval)
+            self._cause(chosen[at][0], outcomes[at], effects[at], interval)
             for at, interval in zip(shown, intervals, strict=True)
+        ]
+        mattered = Counter(chosen[at][0].kind for at in with_effect)
+        tried = [
+            Tried(kind=each.kind, candidates=len(each.each), tried=number, with_effect=mattered[each.kind])
+            for each, number in zip(everything, numbers, strict=True)
         ]
         notes = [*self._run.notes]
         if draws and not self._futures.may_draw_anew:
@@ -117,43 +119,21 @@ class _Search:
             since=self._since,
             tried=tuple(tried),
             causes=tuple(found),
-            smaller=tuple(self._cause(chosen[at][:2], outcomes[at], effects[at], None) for at in with_effect[top:]),
+            smaller=tuple(self._cause(chosen[at][0], outcomes[at], effects[at], None) for at in with_effect[top:]),
             futures=len(self._seen),
             kept=sum(each.kept for each in self._seen),
             computed=sum(each.computed for each in self._seen) if self._futures.known else 0,
             notes=tuple(notes),
         )
 
-    def _cause(
-        self, candidate: tuple[Candidate, float], outcome: Outcome, effect: float, other_draws: Interval | None
-    ) -> Cause:
-        one, chance = candidate
+    def _cause(self, one: Candidate, outcome: Outcome, effect: float, other_draws: Interval | None) -> Cause:
         return Cause(
             **{name: value for name, value in one._asdict().items() if name != "trigger"},
             what=words_of(self._run, one),
-            chance=chance,
             value=outcome.value,
             effect=effect,
             other_draws=other_draws,
         )
-
-    def _tried(
-        self, everything: Iterable[Candidates], numbers: Iterable[int], effects: list[float], chances: list[float]
-    ) -> Iterable[Tried]:
-        start = 0
-        for each, number in zip(everything, numbers, strict=True):
-            own = np.array(effects[start : start + number])
-            found = total(own, np.array(chances[start : start + number])) if number else (None, None, None)
-            start += number
-            yield Tried(
-                kind=each.kind,
-                candidates=len(each.each),
-                tried=number,
-                with_effect=int(np.count_nonzero(own)),
-                total=0.0 if not each.each else found[0],
-                low=found[1],
-                high=found[2],
-            )
 
     async def _under_other_draws(self, shown: Sequence[Candidate], draws: int) -> list[Interval | None]:
         """Return the effect of each candidate under other draws, with its interval.
@@ -189,3 +169,43 @@ class _Search:
     def _note(self, outcome: Outcome) -> None:
         self._seen.append(outcome)
         self._on_progress(len(self._seen), self._wanted + self._later)
+
+
+def shares(counts: Sequence[int], budget: int) -> list[int]:
+    """Return how many candidates of each kind are undone: equal shares, and what one kind leaves goes to the others."""
+    found = [0] * len(counts)
+    for left, kind in enumerate(sorted(range(len(counts)), key=lambda kind: counts[kind])):
+        found[kind] = min(counts[kind], (budget - sum(found)) // (len(counts) - left))
+    return found
+
+
+def sample(weights: Floats, number: int, seed: int, purpose: int) -> Ints:
+    """Return the numbers of exactly so many candidates, ascending.
+
+    Args:
+        weights: above zero.
+        purpose: a number that tells this sample from others of the same seed.
+    """
+    chances = inclusion(weights, number)
+    certain = chances >= 1.0
+    others, size = np.flatnonzero(~certain), number - int(certain.sum())
+    if not len(others) or not size:
+        return np.flatnonzero(certain)
+    order = others[np.argsort(uniforms(seed, others, 0, Draw.CAUSE_SAMPLE, purpose), kind="stable")]
+    ends = np.cumsum(chances[order])
+    ends[-1] = size
+    marks = np.floor(ends - uniform(seed, WORLD, 0, Draw.CAUSE_SAMPLE, purpose))
+    return np.sort(np.concatenate((np.flatnonzero(certain), order[np.diff(marks, prepend=-1.0) > 0])))
+
+
+def inclusion(weights: Floats, number: int) -> Floats:
+    """Return the chance of each candidate to be in a sample of this size: in proportion to its weight, at most 1."""
+    if number >= len(weights):
+        return np.ones(len(weights))
+    certain = np.zeros(len(weights), dtype=np.bool_)
+    while True:
+        rest = number - int(certain.sum())
+        chances = np.where(certain, 1.0, rest * weights / weights[~certain].sum())
+        if not (now := (chances >= 1.0) & ~certain).any():
+            return chances
+        certain |= now

@@ -34,7 +34,6 @@ def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None 
         whom=whom,
         was="reshares" if is_decision else "",
         would_be="scrolls" if is_decision else "",
-        chance=1.0,
         value=4.0 - effect,
         effect=effect,
     )
@@ -46,7 +45,7 @@ FOUND = Causes(
     value=4.0,
     ticks=10,
     since=0,
-    tried=(Tried(kind="people", candidates=10, tried=5, with_effect=2, total=3.0),),
+    tried=(Tried(kind="people", candidates=10, tried=5, with_effect=2),),
     causes=(
         replace(cause("people", 7, 4.0), other_draws=Interval(mean=2.5, low=1.5, high=3.5, sd=1.0, count=6)),
         replace(
@@ -69,8 +68,7 @@ def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -
     page = html(FOUND)
     assert f'id="{anchor("cascade:1")}"' in page
     assert "It is 4 after 10 ticks. The largest effect: P7 (7), +4; under 6 other draws +2.5 [+1.5, +3.5]." in page
-    assert "people: 5 of 10 tried, 2 with an effect; in sum about +3" in page
-    assert "In sum: the effects of all candidates of a kind, each undone alone, added up." in page
+    assert "people: 5 of 10 tried, 2 with an effect" in page
     assert "3 kept their recorded answers, 1 were never asked" in page
     assert "causes/x.json: cannot be read" in page
     assert "the run has" not in page

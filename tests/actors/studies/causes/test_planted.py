@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,8 @@ import anyio
 import numpy as np
 import pytest
 
-from actors.studies.causes.candidates import candidates_of
 from actors.studies.causes.record import Cause, Causes
-from actors.studies.causes.sample import sample, total
 from actors.studies.causes.search import causes
-from actors.studies.causes.track import futures_of
-from actors.studies.causes.undone import Undone, outcomes_of
 from tests.actors.studies.causes.worlds import (
     BRIDGE,
     HUB,
@@ -107,30 +102,3 @@ def test_the_intervals_under_other_draws_hold_the_mean_effect(tmp_path: Path, si
     assert (
         np.mean(held) >= size(93, everyday=80) / 100
     )  # 95 in 100, less what 100 cases and a measured truth may be off
-
-
-async def effects_of_all(run: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the effect of every candidate of a kind, and its weight."""
-    futures = futures_of(run, "reshares")
-    (everything,) = candidates_of(futures.run, futures.track, 0, (kind,))
-    outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in everything.each])
-    value = (await futures.recorded()).value
-    return np.array([value - each.value for each in outcomes]), everything.weights
-
-
-@pytest.mark.slow
-def test_the_intervals_of_samples_hold_the_sum_of_all_effects(tmp_path: Path, size: Size) -> None:
-    runs, samples = size(10, everyday=1), 100
-    held, estimates = [], []
-    for seed, kind in product(range(runs), ("people", "ties")):
-        run = run_of(tmp_path, influencer(tmp_path), f"{kind}-{seed}", seed)
-        effects, weights = anyio.run(effects_of_all, run, kind)
-        for number in range(samples):
-            drawn = sample(weights, len(weights) // 2, number, 0)
-            found = total(effects[drawn.chosen], drawn.chances)
-            estimates.append(found.total - effects.sum())
-            if found.low is not None and found.high is not None:
-                held.append(found.low <= effects.sum() <= found.high)
-    assert len(held) >= 0.9 * len(estimates)
-    assert np.mean(held) >= size(94, everyday=90) / 100  # 95, less the error of 20 sums
-    assert np.mean(estimates) == pytest.approx(0.0, abs=4 * float(np.std(estimates)) / len(estimates) ** 0.5)
