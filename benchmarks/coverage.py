@@ -191,7 +191,7 @@ def others() -> Iterator[Case]:
         return _difference("wilcoxon", now.astype(np.float64), was.astype(np.float64))
 
     def audit(random: np.random.Generator) -> Ends:
-        found = mean_with_interval(random.exponential(size=30), None, (0.0, 10.0))
+        found = mean_with_interval(random.exponential(size=30), (0.0, 10.0))
         return found.low, found.high
 
     def run(random: np.random.Generator) -> Ends:

@@ -15,7 +15,7 @@ from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
 from prism.llm.spending import Latencies, Ledger, Spending
 from prism.sharing import Role
-from prism.sharing.summary import UNIT
+from prism.sharing.audit import UNIT
 
 Group = tuple[str, ...]
 Counts = Counter[tuple[str, Any]]

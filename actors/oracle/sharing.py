@@ -14,8 +14,7 @@ from actors.oracle.oracle_counters import OracleCounters
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Place, Role, SharingTable
-from prism.sharing.audit import divergence_from
-from prism.sharing.summary import SharedCounts, SharingSummary, sharing_summary
+from prism.sharing.audit import SharedCounts, SharingSummary, divergences, sharing_summary
 from prism.statechart import Oracle
 
 
@@ -77,7 +76,7 @@ class Sharing:
         if not judged.is_audit:
             return
         self.audits.append(judged)
-        self._bits += judged.weight * divergence_from(judged, judged.shared)
+        self._bits += judged.weight * float(divergences([judged])[0])
         self._weight += judged.weight
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:

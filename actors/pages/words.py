@@ -12,8 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from prism.answers import figure as measured
-from prism.sharing.audit import Estimate
-from prism.sharing.summary import SharingSummary
+from prism.sharing.audit import Estimate, SharingSummary
 
 NONE = "none"
 MINUS = "\N{MINUS SIGN}"

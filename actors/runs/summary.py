@@ -19,7 +19,7 @@ from prism.domain import Domain, said_by
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.spending import statistics_of
 from prism.no_effect import NoEffect, NotAsConfigured, remarks
-from prism.sharing.summary import SharingSummary
+from prism.sharing.audit import SharingSummary
 from prism.social.realised import unlike_configured
 from prism.wording import counted
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from prism.errors import ExpressionError
+from prism.expectations import guess
 from prism.expressions import Field
 from prism.statechart.behaviour import Reader
 
@@ -77,8 +77,6 @@ LOG2_FROM: Final = 2  # the first value that shares its group by the logarithm w
 BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
 
-NEAR: Final = 0.7  # the likeness from which on a similar name is suggested: less similar names mean something else
-
 NOTHING: Final = ""  # the value of a field of the context, for a question without one
 
 DEFAULT_BINS: Final = 4  # the bins of a number with a range that an archetype has unless it is declared
@@ -95,21 +93,30 @@ class Grouping(NamedTuple):
 
 
 def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) -> Grouping:
-    full = _full_name(name, known)
+    # 1. The full name of the field, which a short one may stand for.
+    ends = [name] if name in known else [each for each in known if each.rpartition(".")[2] == name]
+    if not ends:
+        last = dict.fromkeys(each.rpartition(".")[2] for each in sorted(known))
+        raise ExpressionError(name, 1, f"no such field: {guess(name.rpartition('.')[2], last)}")
+    if ends[1:]:
+        raise ExpressionError(name, 1, f"stands for {' and '.join(ends)}")
+    full = ends[0]
     field, read = known[full]
+    # 2. Its groups.
     if field.kind == "texts":
-        single = [each for each, (one, _) in sorted(known.items()) if one.kind != "texts"]
-        close = get_close_matches(full, single, n=1, cutoff=NEAR)
-        instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
-        raise ExpressionError(
-            text, 1, f"{full} has several texts at a time, and groups are of single values: {instead}"
-        )
+        problem = "has several texts at a time, and groups are of single values: leave it out, or name another field"
+        raise ExpressionError(text, 1, f"{full} {problem}")
     if text == EXACT:
         return Grouping(full, text, read, lambda value: value, in_words)
     # Below 2 a number has no groups by its logarithm but 0 and 1.
     is_counted = field.is_number and field.low >= 0.0 and field.bounds[1] >= LOG2_FROM
     if text == LOG2 and is_counted:  # 0 below 1, and then 1 for 1, 2 for 2 to 3, 3 for 4 to 7, and so on
-        return Grouping(full, text, read, lambda value: int(value).bit_length(), _log2_words)
+
+        def words(group: int) -> str:
+            low, high = 2 ** (group - 1) if group else 0, 2**group - 1
+            return f"{low}" if low == high else f"{low} to {high}"
+
+        return Grouping(full, text, read, lambda value: int(value).bit_length(), words)
     is_binned = field.is_number and _is_bounded(field)
     found = _BINS.fullmatch(text)
     if found is not None and is_binned and (bins := int(found[1])) <= BINS_MAX:
@@ -121,11 +128,8 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
             lambda value: min(bins - 1, max(0, int((value - low) / width))) if width else 0,
             lambda group: f"{low + group * width:.4g} to {low + (group + 1) * width:.4g}",
         )
-    ways = [EXACT]
-    if is_counted:
-        ways.append(LOG2)
-    if is_binned:
-        ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
+    bins_said = f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`"
+    ways = [EXACT, *([LOG2] if is_counted else []), *([bins_said] if is_binned else [])]
     raise ExpressionError(text, 1, f"{full} is grouped by {' or '.join(ways)}, got {text!r}")
 
 
@@ -185,24 +189,5 @@ def _read(name: str, read: Reader, agent: Any, context: Any) -> Value:
     return value
 
 
-def _full_name(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
-    if name in known:
-        return name
-    ends = [each for each in known if each.rpartition(".")[2] == name]
-    if len(ends) == 1:
-        return ends[0]
-    if ends:
-        raise ExpressionError(name, 1, f"stands for {' and '.join(ends)}")
-    by_last = {each.rpartition(".")[2]: each for each in sorted(known)}
-    close = get_close_matches(name.rpartition(".")[2], by_last, n=1, cutoff=NEAR)
-    meant = f"did you mean {by_last[close[0]]}?" if close else f"there are: {', '.join(sorted(known))}"
-    raise ExpressionError(name, 1, f"no such field: {meant}")
-
-
 def _is_bounded(field: Field) -> bool:
     return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
-
-
-def _log2_words(group: int) -> str:
-    low, high = 2 ** (group - 1) if group else 0, 2**group - 1
-    return f"{low}" if low == high else f"{low} to {high}"

@@ -12,7 +12,8 @@ The shares of options are corrected by the audits. Source: Angelopoulos et al., 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,13 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.distribution import jensen_shannon_rows, student
-from prism.sharing.archetype import Judged
+from prism.sharing.archetype import Archetypes, Judged
+from prism.sharing.table import Role
 
 FEWEST: Final = 8  # the fewest values whose mean gets an interval
-
 BITS: Final = (0.0, 1.0)  # the least and the most divergence of two distributions
 ERRORS: Final = (-1.0, 1.0)  # the least and the most error of a share
-
+UNIT: Final = 1 << 40
+"""Probabilities are counted in whole units of its inverse, so that their sums do not depend on an order."""
+_DIGITS: Final = 6
 _THREE: Final = -math.log(0.05)  # the three of the rule of three
 _EQUAL: Final = 1e-9  # values that differ by no more are equal: 0.6 - 0.5 and 0.7 - 0.6 are not the same number
 
@@ -39,77 +42,124 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class Audited(NamedTuple):
-    """A shared question that was asked by itself."""
-
-    own: Sequence[float]  # the distribution that it got
-    shared: Sequence[float]  # the one that its archetype shares
-    samples: int = 0  # the answers that `own` was counted from; 0 for probabilities
-    chance: float = 1.0  # the probability with which it was drawn
-
-    @classmethod
-    def of(cls, judged: Judged) -> Audited:
-        return cls(judged.probabilities, judged.shared, judged.samples, judged.chance)
-
-    @property
-    def weight(self) -> float:
-        return 1.0 / self.chance
+class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
+    # trigger, state: of the questions
+    trigger: str
+    state: str
+    questions: int  # those with a shared judgement, audited ones included
+    audits: int  # those that were audited
+    shared: dict[str, float]  # `{option: its mean probability, as shared}`
+    # `{option: the share that it would have had by individual answers}`; empty without audits
+    corrected: dict[str, Estimate] = {}
 
 
-def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
-    """Return the Jensen-Shannon divergence of each audit in bits; all have the same number of options.
+class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
+    fields: list[str]  # the fields of an archetype, with their groups
+    archetypes: int  # those with a judgement
+    asked_for_all: int  # questions that were asked for an archetype
+    shared: int  # those that drew from its judgement
+    audited: int  # those that were asked by themselves although they could have shared
+    # that all judgements took. A server without probabilities is called `oracle.sharing.samples` times for each of
+    # them.
+    calls: int
+    questions_per_call: float  # questions with an answer for each of these calls
+    # Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of all questions
+    # that shared; None without audits
+    divergence: Estimate | None
+    # for each kind of question, the shares of its options as shared, and corrected by the audits
+    shares: list[SharedShares]
+
+
+class SharedCounts(NamedTuple):
+    archetypes: int  # those with a judgement
+    roles: Mapping[str, int]  # `{role: questions}`
+    # `{(trigger, state, *options): the sums of the shared distributions in units}`
+    shared: Mapping[tuple[str, ...], Sequence[int]]
+    calls: int  # that all judgements took
+
+
+def sharing_summary(archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
+    ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
+    owners, drawn, audited = (counts.roles.get(role, 0) for role in Role)
+    by_options: dict[int, list[Judged]] = defaultdict(list)
+    for each in ordered:
+        by_options[len(each.probabilities)].append(each)
+    groups = [each for _, each in sorted(by_options.items())]
+    bits = [bit for each in groups for bit in divergences(each).tolist()]
+    weights = [each.weight for group in groups for each in group]
+    return SharingSummary(
+        fields=[f"{each.name}: {each.text}" for each in archetypes.groupings],
+        archetypes=counts.archetypes,
+        asked_for_all=owners,
+        shared=drawn,
+        audited=audited,
+        calls=counts.calls,
+        questions_per_call=round((owners + drawn + audited) / counts.calls, 1) if counts.calls else 0.0,
+        divergence=_rounded(mean_with_interval(bits, BITS, weights)) if bits else None,
+        shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
+    )
+
+
+def _shares(group: tuple[str, ...], sums: Sequence[int], audits: Sequence[Judged]) -> SharedShares:
+    trigger, state, *options = group
+    total = sum(sums)
+    shares = [units / total if total else 0.0 for units in sums]
+    own = [each for each in audits if each.kind == (state, trigger, *options)]
+    corrected = map(_rounded, corrected_shares(shares, own)) if own else ()
+    return SharedShares(
+        trigger=trigger,
+        state=state,
+        questions=round(total / UNIT),
+        audits=len(own),
+        shared={option: round(share, _DIGITS) for option, share in zip(options, shares, strict=True)},
+        corrected=dict(zip(options, corrected, strict=False)),
+    )
+
+
+def _rounded(estimate: Estimate) -> Estimate:
+    """Return an estimate with the digits that mean something, and no part of it below 0."""
+    ends = (estimate.mean, estimate.low, estimate.high)
+    mean, low, high = (None if each is None else round(max(0.0, each), _DIGITS) for each in ends)
+    return Estimate(mean=mean or 0.0, low=low, high=high)
+
+
+def divergences(audits: Sequence[Judged]) -> NDArray[np.float64]:
+    """Return the Jensen-Shannon divergence of each audit from what was shared, in bits; all have as many options.
 
     A distribution that was counted from samples is further from any other than the true one is. The expected excess,
     to second order, is taken off: three quarters of it with 8 samples, nearly all with 50. So single values can be
     below 0. Source: Miller, "Note on the bias of information estimates" (1955).
     """
-    if not audits:
-        return np.empty(0)
-    rows = jensen_shannon_rows(
-        np.array([audit.own for audit in audits], dtype=np.float64),
-        np.array([audit.shared for audit in audits], dtype=np.float64),
+    sides = (
+        np.array(each, dtype=np.float64) for each in zip(*((a.probabilities, a.shared) for a in audits), strict=True)
     )
     # The divergence that samples are expected to have too much: 0 for probabilities. To second order,
     # JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n. So each option
     # with a share adds 1 - q, and all of them together their number less 1.
     freedom = np.array([sum(q > 0.0 for q in audit.shared) - 1 for audit in audits], dtype=np.float64)
     samples = np.array([audit.samples or math.inf for audit in audits])
-    return np.asarray(rows - freedom / (8.0 * math.log(2.0) * samples))
-
-
-def divergence_from(judged: Judged, said: Sequence[float]) -> float:
-    """Return the divergence of a judgement from other probabilities for its question, in bits: see `divergences`."""
-    return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
+    return np.asarray(jensen_shannon_rows(*sides) - freedom / (8.0 * math.log(2.0) * samples))
 
 
 def mean_with_interval(
     values: Sequence[float] | NDArray[np.float64],
+    bounds: tuple[float, float],
     weights: Sequence[float] | None = None,
-    bounds: tuple[float, float] | None = None,
 ) -> Estimate:
-    """Return the mean of a random sample with its interval.
-
-    Too few values have no interval; nor have equal values without bounds.
+    """Return the mean of a random sample of one value or more, with its interval; too few values have none.
 
     Args:
+        bounds: the least and the most that a value can be.
         weights: of the values, where they were drawn with different probabilities: the inverse of each. The mean is
             then that of Hajek, and its interval that of its linear form. Source: Sarndal et al. (1992).
-        bounds: the least and the most that a value can be.
-
-    Raises:
-        ValueError: there is no value.
     """
     array = np.asarray(values, dtype=np.float64)
-    if not len(array):
-        raise ValueError("expected at least one value, got none")
     count = len(array)
     each = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     mean = math.fsum(array * each) / math.fsum(each)
     if count < FEWEST:
         return Estimate(mean=mean)
     if np.ptp(array) <= _EQUAL:
-        if bounds is None:
-            return Estimate(mean=mean)
         # Some values may differ, up to the bounds, though no drawn one does. If 3 of n values differ, or, with unequal
         # chances, a weight of 3 times the largest, the probability to draw none of these is 5%.
         others = min(1.0, _THREE * float(each.max()) / math.fsum(each))
@@ -119,24 +169,22 @@ def mean_with_interval(
     spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
     skewness = math.fsum(((array - mean) / spread) ** 3) / count
     limit = student(count - 1) / math.sqrt(count)
-    below, above = (_inverse(side * limit, skewness, count) for side in (1.0, -1.0))
-    return Estimate(mean=mean, low=mean - spread * below, high=mean - spread * above)
+
+    def inverse(target: float) -> float:  # the x of which Hall's x + g x^2 / 3 + g^2 x^3 / 27 + g / 6n is the target
+        if abs(skewness) < 1e-9:
+            return target
+        inner = 1.0 + skewness * (target - skewness / (6.0 * count))
+        return 3.0 / skewness * (math.copysign(abs(inner) ** (1.0 / 3.0), inner) - 1.0)
+
+    return Estimate(mean=mean, low=mean - spread * inverse(limit), high=mean - spread * inverse(-limit))
 
 
-def _inverse(target: float, skewness: float, count: int) -> float:
-    """Return the x of which Hall's transformation x + g x^2 / 3 + g^2 x^3 / 27 + g / 6n is `target`."""
-    if abs(skewness) < 1e-9:
-        return target
-    inner = 1.0 + skewness * (target - skewness / (6.0 * count))
-    return 3.0 / skewness * (math.copysign(abs(inner) ** (1.0 / 3.0), inner) - 1.0)
-
-
-def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list[Estimate]:
+def corrected_shares(shared: Sequence[float], audits: Sequence[Judged]) -> list[Estimate]:
     """Return the share that each option would have if all questions were asked by themselves."""
     estimates = []
     for option, share in enumerate(shared):
-        errors = [audit.own[option] - audit.shared[option] for audit in audits]
-        error = mean_with_interval(errors, [audit.weight for audit in audits], ERRORS)
+        errors = [audit.probabilities[option] - audit.shared[option] for audit in audits]
+        error = mean_with_interval(errors, ERRORS, [audit.weight for audit in audits])
         ends = (None if end is None else share + end for end in (error.low, error.high))
         low, high = (None if end is None else min(1.0, max(0.0, end)) for end in ends)
         estimates.append(Estimate(mean=min(1.0, max(0.0, share + error.mean)), low=low, high=high))

@@ -8,8 +8,8 @@ import pytest
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.sharing import Archetypes, Audited, corrected_shares, default_groupings, grouping, mean_with_interval
-from prism.sharing.audit import divergences
+from prism.sharing import Archetypes, Judged, default_groupings, grouping
+from prism.sharing.audit import corrected_shares, divergences, mean_with_interval
 from tests.catalogue import catalogue
 
 KNOWN: dict[str, tuple[Field, Any]] = {
@@ -37,8 +37,8 @@ def test_bins_are_of_equal_width_and_counts_are_grouped_by_their_logarithm() -> 
 @catalogue(
     ("name", "text", "problem"),
     [
-        ("shoe", "exact", "no such field: there are: agent.age, agent.heat, agent.mood, post.age, post.likes, post."),
-        ("mach", "exact", "no such field: did you mean post.match?"),
+        ("shoe", "exact", "no such field: expected one of age, heat, mood, likes, match, topics"),
+        ("mach", "exact", "no such field: did you mean match?"),
         ("age", "exact", "stands for agent.age and post.age"),
         ("post.likes", "4 bins", "exact or log2, got '4 bins'"),
         ("agent.heat", "log2", "agent.heat is grouped by exact, got 'log2'"),
@@ -77,19 +77,23 @@ def test_a_question_without_a_context_has_nothing_in_the_contexts_fields() -> No
 TRIALS = 150
 
 
+def audited(own: Any, shared: tuple[float, ...], samples: int = 0) -> Judged:
+    return Judged(0, 0, "decides", tuple(own), (), (), shared, samples)
+
+
 def test_equal_values_between_bounds_have_the_interval_of_the_rule_of_three() -> None:
-    none = mean_with_interval([0.0] * 100, bounds=(0.0, 1.0))
+    none = mean_with_interval([0.0] * 100, (0.0, 1.0))
     assert (none.low, none.high) == pytest.approx((0.0, 0.03), abs=1e-4)
-    always = mean_with_interval([-1.0] * 50, bounds=(-1.0, 1.0))
+    always = mean_with_interval([-1.0] * 50, (-1.0, 1.0))
     assert (always.low, always.high) == pytest.approx((-1.0, -0.88), abs=1e-3), "surely not 0"
-    weighted = mean_with_interval([0.0] * 100, [10.0] * 50 + [30.0] * 50, (0.0, 1.0))
+    weighted = mean_with_interval([0.0] * 100, (0.0, 1.0), [10.0] * 50 + [30.0] * 50)
     assert weighted.high == pytest.approx(3 * 30 / 2000, abs=1e-4), "a rare one may have been passed over"
-    assert mean_with_interval([0.2] * 8, [1.0] * 7 + [100.0], (0.0, 1.0)).high == 1.0
+    assert mean_with_interval([0.2] * 8, (0.0, 1.0), [1.0] * 7 + [100.0]).high == 1.0
 
 
 def test_intervals_of_skewed_values_hold_their_mean() -> None:
     drawn = np.random.default_rng(5).gamma(0.3, 1.0, (TRIALS, 100))
-    found = [mean_with_interval(each) for each in drawn]
+    found = [mean_with_interval(each, (0.0, 9.0)) for each in drawn]
     held = sum((each.low or 0.0) <= 0.3 <= (each.high or 0.0) for each in found)
     assert held >= 0.92 * TRIALS
 
@@ -97,8 +101,8 @@ def test_intervals_of_skewed_values_hold_their_mean() -> None:
 def test_a_distribution_counted_from_samples_is_hardly_further_away_than_the_true_one() -> None:
     random, shared = np.random.default_rng(7), (0.5, 0.3, 0.2)
     counted = random.multinomial(8, shared, size=3000) / 8
-    plain = divergences([Audited(tuple(each), shared) for each in counted]).mean()
-    found = divergences([Audited(tuple(each), shared, 8) for each in counted]).mean()
+    plain = divergences([audited(each, shared) for each in counted]).mean()
+    found = divergences([audited(each, shared, 8) for each in counted]).mean()
     assert plain > 0.03
     assert 0.0 < found < 0.3 * plain, "most of the excess is taken off"
 
@@ -109,7 +113,7 @@ def test_shares_are_corrected_by_what_audits_got() -> None:
     shared = (0.5, 0.4, 0.1)
     held = 0
     for _ in range(60):
-        audits = [Audited(tuple(own[number]), shared) for number in random.integers(0, len(own), 80)]
+        audits = [audited(own[number], shared) for number in random.integers(0, len(own), 80)]
         held += sum(
             (found.low or 0.0) <= truth <= (found.high or 0.0)
             for found, truth in zip(corrected_shares(shared, audits), own.mean(axis=0), strict=True)

@@ -75,8 +75,8 @@ def test_an_explanation_has_what_was_shared(shared: Path, prism: Prism) -> None:
 @catalogue(
     ("entry", "problem"),
     [
-        ("age: exact", "archetype.age: no such field: there are: agent.activity, "),
-        ("folowed: exact", "archetype.folowed: no such field: did you mean post.followed?"),
+        ("age: exact", "archetype.age: no such field: expected one of "),
+        ("folowed: exact", "archetype.folowed: no such field: did you mean followed?"),
         ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
     ],
 )

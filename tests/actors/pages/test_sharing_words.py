@@ -3,8 +3,7 @@
 from msgspec.structs import replace
 
 from actors.pages.words import sharing_notice
-from prism.sharing.audit import Estimate
-from prism.sharing.summary import SharedShares, SharingSummary
+from prism.sharing.audit import Estimate, SharedShares, SharingSummary
 
 
 def summary(shared: float, low: float, high: float, *, audited: int = 100) -> SharingSummary:
