@@ -63,7 +63,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the calibration in FILE would run and how long it takes, and run nothing."""
     made, place = make_calibration_plan(path), out or OUT / run_name(path)
     asked = made.calibration
-    budget, planned = asked.runs, planned_runs(asked)
+    budget, planned = asked.budget, planned_runs(asked)
     estimate = forecast(cell_of(made, "plan", middle_of(made)).config)
     done, lacks = count_done(place), reasons(required_steps(made.calibration, made.real))
     runs, at_once = sum(planned.values()), jobs or processors()

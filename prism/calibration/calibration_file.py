@@ -23,8 +23,6 @@ SHAPE_TOLERANCE = 0.25
 RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
 DESIGN = 300  # the runs of a design from which emulators learn well
-DESIGN_PERCENT = 85
-"""The design's part of a budget that is one number. The last step gets the rest."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,13 +80,9 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     parameters: dict[str, Range]  # what is fitted: before the data, all places in a range are equally likely
     targets: dict[str, Target]  # what it is fitted to
     checks: dict[str, Target] = {}  # what is compared after the fit, and not fitted
-    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget = Budget()
+    budget: Budget = Budget()
     seed: Annotated[int, Meta(ge=0, le=10**9)] = 1  # of all draws, and of the seeds of the runs
     oracle: SharedOracle = SharedOracle()  # the limits on what all runs ask of a model together
-
-    @property
-    def runs(self) -> Budget:
-        return split(self.budget) if isinstance(self.budget, int) else self.budget
 
     @property
     def compared(self) -> dict[str, Target]:
@@ -98,11 +92,6 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def read_calibration(text: str, source: str) -> Calibration:
     """Return the calibration that a YAML text describes."""
     return read_as(text, source, Calibration, _checked)[0]
-
-
-def split(runs: int) -> Budget:
-    design = runs * DESIGN_PERCENT // 100
-    return Budget(design=design, confirm=runs - design)
 
 
 def _checked(file: Calibration) -> Calibration:

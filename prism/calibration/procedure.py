@@ -134,7 +134,7 @@ def runs_needed(parameters: int) -> int:
 
 def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
     """Return the steps that a reported fit must have, and why each is left out, before or after the runs."""
-    budget, needed = calibration.runs, runs_needed(len(calibration.parameters)) + incomparable
+    budget, needed = calibration.budget, runs_needed(len(calibration.parameters)) + incomparable
     lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
     few = f"{budget.design:,} runs in the design{lost}: give `design` in `budget` {needed:,} or more"
     has_posterior = budget.design >= needed
@@ -169,7 +169,7 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
 
     If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
     """
-    budget, parameters = calibration.runs, len(calibration.parameters)
+    budget, parameters = calibration.budget, len(calibration.parameters)
     has_posterior = budget.design >= runs_needed(parameters)
     return {
         "design": budget.design,
@@ -211,7 +211,7 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
         return root_mean_square(comparer.deviations(pooled(runs)).values()) if runs else math.inf
 
     # 1. Runs over all ranges, and the posterior that they give.
-    places = design_places(parameters, asked.runs.design, asked.seed)
+    places = design_places(parameters, asked.budget.design, asked.seed)
     observed = run("design", places, range(len(places)))
     found = _inferred(asked, comparer, snapped(parameters, places), observed)
     posterior = found.posterior
@@ -220,13 +220,13 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     nearest = int(np.argmin([apart([each]) for each in observed])) if observed else None
     candidates = [np.full(len(parameters), MIDDLE) if nearest is None else places[nearest]]
     candidates += [] if posterior is None else [np.round(posterior.mean(), PLACE_DIGITS)]
-    trials, times = _split_confirm(asked.runs.confirm, len(candidates))
+    trials, times = _split_confirm(asked.budget.confirm, len(candidates))
     tried = [apart(run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates]
     best = candidates[int(np.argmin(tried)) if trials else 0]
     seeds = range(trials, trials + times)
     of_base = made("confirm", [base] * times, seeds)
     of_fit = run("confirm", np.tile(best, (times, 1)), seeds)
-    left = asked.runs.confirm - counted["confirm"]
+    left = asked.budget.confirm - counted["confirm"]
     drawn = np.empty((0, len(parameters))) if posterior is None else posterior.draws(left, asked.seed)
     last = _Made(of_base, of_fit, run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn))))
     # 3. What came out.

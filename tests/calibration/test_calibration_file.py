@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.calibration import Budget, read_calibration
+from prism.calibration import read_calibration
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.paths import ROOT
@@ -18,12 +18,8 @@ targets:
   posts: {measure: rounds.posts, value: 40, tolerance: 6, source: a panel}
 checks:
   likes: {measure: likes, value: 60, tolerance: 30, source: a panel}
-budget: 100
+budget: {design: 85}
 """
-
-
-def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
-    assert read_calibration(TEXT, "c.yaml").runs == Budget(design=85, confirm=15)
 
 
 @catalogue(
@@ -56,7 +52,11 @@ def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
             "base: base.yaml\nset: {simulation.seed: 3}",
             "c.yaml:2: set.simulation.seed: follows from",
         ),
-        ("budget: 100", "budget: 100\nholdout: 0.3", "c.yaml:10: holdout: is a share of the cascades"),
+        (
+            "budget: {design: 85}",
+            "budget: {design: 85}\nholdout: 0.3",
+            "c.yaml:10: holdout: is a share of the cascades",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_key_and_its_line(old: str, new: str, said: str) -> None:
@@ -69,5 +69,5 @@ def test_what_is_wrong_is_named_with_its_key_and_its_line(old: str, new: str, sa
 def test_the_calibration_that_comes_with_prism_can_be_read() -> None:
     path = Path(ROOT / "configs" / "calibrations" / "twitter15.yaml")
     read = read_calibration(path.read_text(), str(path))
-    assert read.runs.design >= 300
+    assert read.budget.design >= 300
     assert {name for name, each in read.targets.items() if each.shape} == {"size", "depth", "breadth share", "virality"}

@@ -45,7 +45,7 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
         "parameters": asked.parameters,
         "targets": asked.targets,
         "checks": asked.checks,
-        "budget": asked.runs,
+        "budget": asked.budget,
         "result": result,
     }
     written = msgspec.json.format(msgspec.json.encode(_rounded(content), order="sorted"), indent=2) + b"\n"
