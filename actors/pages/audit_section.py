@@ -11,6 +11,7 @@ from actors.pages.html import Node, tag
 from actors.pages.page_frame import Section, missing
 from actors.studies.audit.record import read_audit
 from prism.audit import Audit, examined, findings_or_none
+from prism.audit.shift import LEAST
 from prism.audit.words import interval
 
 
@@ -44,7 +45,7 @@ def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section 
     ]
     if shifts:
         columns = ("another", "share", "then", "points, with 95%", "answers")
-        caption = f"Shifts when asked in another way; one matters from {found.least:g} points on"
+        caption = f"Shifts when asked in another way; one matters from {LEAST:g} points on"
         parts.append(table_of(Table(columns, shifts), caption, is_shown=True))
     if found.claims:
         claims = Table(("claim", "another", "effect", "change", "95% from", "to", "verdict"), [*_claims(found)])

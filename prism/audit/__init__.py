@@ -13,7 +13,6 @@ from prism.audit.shift import (
     exchange_of,
     followed,
     positions_of,
-    share_over_people,
     shift_of,
 )
 from prism.audit.variety import Calibration, Variety, calibration_of, variety_of
@@ -45,7 +44,6 @@ __all__ = [
     "known_of",
     "paragraph_of",
     "positions_of",
-    "share_over_people",
     "shift_of",
     "stems",
     "tilted",

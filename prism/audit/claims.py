@@ -30,7 +30,6 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     effect: Estimate
     change: Estimate  # the effect less that of the study
     verdict: Verdict
-    futures: int
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,5 +113,4 @@ def carried(claim: Claim, way: str, at_seeds: Sequence[float], of_shift: Sequenc
     effect = combined(at_seeds, of_shift, ways)
     ends = (None if end is None else end - claim.effect for end in (effect.low, effect.high))
     change = Estimate(value=effect.value - claim.effect, **dict(zip(("low", "high"), ends, strict=True)))
-    futures = len(at_seeds) + len(of_shift)
-    return Carried(way=way, effect=effect, change=change, verdict=verdict_on(claim, effect), futures=futures)
+    return Carried(way=way, effect=effect, change=change, verdict=verdict_on(claim, effect))

@@ -49,23 +49,15 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     knows: bool | None = None
     missing: dict[str, int] = {}
 
-    def judged(self, p_holm: float, least: float) -> Known:  # noqa: ARG002  # a share, and no shift
+    def judged(self, p_holm: float) -> Known:
         return replace(self, p_holm=p_holm, knows=p_holm <= LEVEL)
 
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that are not common ones."""
-    return frozenset(_stem(word) for word in _WORD.findall(text.lower()) if word not in _COMMON)
-
-
-def _stem(word: str) -> str:
-    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 4), "")
-    return word.removesuffix(ending)
-
-
-def names_study(answer: str, study: frozenset[str], told: str) -> bool:
-    """Return whether an answer names a study: it has a word of the study that the prompt has not told."""
-    return bool(stems(answer) & (study - stems(told)))
+    words = [word for word in _WORD.findall(text.lower()) if word not in _COMMON]
+    ends = (next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 4), "") for word in words)
+    return frozenset(word.removesuffix(end) for word, end in zip(words, ends, strict=True))
 
 
 def known_of(answers: Iterable[tuple[str, str]], study: frozenset[str]) -> Known:
@@ -77,15 +69,15 @@ def known_of(answers: Iterable[tuple[str, str]], study: frozenset[str]) -> Known
     from scipy.stats import binomtest  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     every = list(answers)
-    naming = sorted({answer for answer, told in every if names_study(answer, study, told)}, key=len)
-    named = sum(names_study(answer, study, told) for answer, told in every)
+    naming = [answer for answer, told in every if stems(answer) & (study - stems(told))]
+    named = len(naming)
     is_tested = len(every) >= FEWEST and bool(study)
     return Known(
         asked=len(every),
         named=named,
         share=wilson(named, len(every)),
         words=tuple(sorted(study)),
-        examples=tuple(naming[:3]),
+        examples=tuple(sorted({*naming}, key=len)[:3]),
         p=float(binomtest(named, len(every), MATTERS, alternative="greater").pvalue) if is_tested else None,
     )
 

@@ -28,7 +28,6 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     # what was audited, so that figures of other runs are not shown as theirs: the digest of each run, in order
     digests: tuple[str, ...]
     oracle: str  # the model that was asked, and how
-    least: float  # the points from which on a shift matters
     cells: int  # the runs whose questions were asked again, the first ones of `digests`
     recorded: int  # the questions of these runs that the model answered
     sampled: int  # those that were asked again
@@ -59,7 +58,7 @@ def judged(found: Audit) -> Audit:
     corrected = iter(multipletests(tested, method="holm")[1].tolist() if tested else [])
 
     def anew(part: Part) -> Part:
-        return part if part.p is None else part.judged(next(corrected), found.least)
+        return part if part.p is None else part.judged(next(corrected))
 
     return replace(
         found,

@@ -22,6 +22,7 @@ from prism.columns import Floats, Ints
 from prism.distribution import student
 
 LEVEL: Final = 0.05  # the share of false findings that is accepted over all ways together
+LEAST: Final = 10.0  # the points from which on a shift matters
 FEWEST: Final = 8  # the fewest people who can show anything
 EXCHANGES: Final = 4000  # the exchanges behind a p value
 WITHIN: Final = 1000  # the exchanges within a person's own answers
@@ -33,10 +34,10 @@ Finding = Literal["moves", "holds", "cannot tell"]
 """moves: the answers shift by as much as matters, and not by chance. holds: they surely shift by less."""
 
 
-def _finding(p_holm: float, size: float, reach: float, least: float) -> Finding:
-    if p_holm <= LEVEL and size >= least:
+def _finding(p_holm: float, size: float, reach: float) -> Finding:
+    if p_holm <= LEVEL and size >= LEAST:
         return "moves"
-    return "holds" if reach < least else "cannot tell"
+    return "holds" if reach < LEAST else "cannot tell"
 
 
 class Asked(NamedTuple):
@@ -47,11 +48,6 @@ class Asked(NamedTuple):
     other: Floats  # shape (questions, options): the probabilities in the other way; 1 for the option that was named
     # shape (askings, questions, options): those in the way of the run, the recorded asking first
     same: Floats
-
-    @property
-    def is_exact(self) -> bool:
-        """True if the oracle gives probabilities, so that one asking is enough and no chance is in it."""
-        return len(self.same) == 1 and bool(((self.same > 0.0) & (self.same < 1.0)).any())
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,15 +88,11 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     finding: Finding = "cannot tell"
     missing: dict[str, int] = {}  # `{reason: questions without an answer}`
 
-    def judged(self, p_holm: float, least: float) -> Shift:
-        """Return it with its finding.
-
-        Args:
-            least: the points from which on a shift matters.
-        """
+    def judged(self, p_holm: float) -> Shift:
+        """Return it with its finding."""
         reach = max((one.points.reach for one in self.options), default=math.inf)
         reach = max(reach, 0.0 if self.turned.high is None else self.turned.high)
-        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.size, reach, least))
+        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.size, reach))
 
     @property
     def largest(self) -> OptionShift | None:
@@ -124,24 +116,6 @@ def over_people(values: Floats, people: Ints, scale: float = 1.0) -> Estimate:
     error = math.sqrt(float((sums**2).sum()) * len(sums) / (len(sums) - 1)) / len(values)
     reach = student(len(sums) - 1) * error
     return Estimate(value=scale * mean, low=scale * (mean - reach), high=scale * (mean + reach))
-
-
-def share_over_people(shares: Floats, people: Ints) -> Estimate:
-    """Return the mean of shares, 0 to 1, as a percentage, with an interval that stays within 0 and 100.
-
-    It is Wilson's for as many independent answers as have the error of these, in which those of one person count
-    together. Source: Wilson (1927), Korn & Graubard (1998).
-    """
-    plain = over_people(shares, people, 100.0)
-    if plain.high is None:
-        return plain
-    share, count = plain.value / 100.0, len(np.unique(people))
-    quantile = student(count - 1)
-    error = (plain.high - plain.value) / 100.0 / quantile
-    number = share * (1.0 - share) / error**2 if error else float(count)
-    middle, width = share + quantile**2 / (2.0 * number), 1.0 + quantile**2 / number
-    reach = quantile * math.sqrt(share * (1.0 - share) / number + (quantile / (2.0 * number)) ** 2)
-    return Estimate(value=plain.value, low=100.0 * (middle - reach) / width, high=100.0 * (middle + reach) / width)
 
 
 def shifts_of(asked: Asked) -> tuple[OptionShift, ...]:
@@ -183,10 +157,18 @@ def shift_of(
         part = asked._replace(people=asked.people[rows], other=asked.other[rows], same=asked.same[:, rows])
         by_seen[group] = shifts_of(part)
     turned, p_turned = Estimate(value=0.0), 1.0
+    # Both sides are exchanged as a whole: repeated answers of a model that leaves nothing to chance are no new ones.
+    differences = asked.other - asked.same.mean(axis=0)
+    if likely is not None and likely.std() > 0.0:
+        differences = np.hstack([differences, differences * ((likely - likely.mean()) / likely.std())[:, None]])
     if not is_random:
-        excess = _excess(_stacked(asked))
+        excess = _excess(np.concatenate((asked.other[None], asked.same)))
         turned = over_people(excess[0], asked.people, 100.0)
         p_turned = _p_of_turned(asked, excess, turned, seed)
+    p = None
+    if people >= FEWEST:
+        p_of_shares = _exchanged(np.stack([differences, -differences]), asked.people, seed)
+        p = min(1.0, 2.0 * min(p_turned, p_of_shares))
     return Shift(
         way=way,
         what=what,
@@ -195,7 +177,7 @@ def shift_of(
         options=shifts_of(asked),
         turned=turned,
         by_seen=by_seen if len(by_seen) > 1 else {},
-        p=min(1.0, 2.0 * min(p_turned, _p_of_shares(asked, likely, seed))) if people >= FEWEST else None,
+        p=p,
     )
 
 
@@ -211,11 +193,8 @@ def _p_of_turned(asked: Asked, moved: Floats, turned: Estimate, seed: int) -> fl
     if len(asked.same) > 1:
         return _exchanged(moved[..., None], asked.people, seed, directed=True)
     # Of probabilities nothing is chance, but a few points are no turn; of single answers one asking tells nothing.
-    return 1.0 if not asked.is_exact or turned.low is None or turned.low <= 1.0 else 0.0
-
-
-def _stacked(asked: Asked) -> Floats:
-    return np.concatenate((asked.other[None], asked.same))
+    is_exact = bool(((asked.same > 0.0) & (asked.same < 1.0)).any())
+    return 1.0 if not is_exact or turned.low is None or turned.low <= 1.0 else 0.0
 
 
 def _excess(askings: Floats) -> Floats:
@@ -229,14 +208,6 @@ def _excess(askings: Floats) -> Floats:
     among = 0.0 if count == 2 else (apart.sum(axis=(0, 1)) - 2.0 * apart.sum(axis=1)) / ((count - 1) * (count - 2))
     found: Floats = to_others - among
     return found
-
-
-def _p_of_shares(asked: Asked, likely: Floats | None, seed: int) -> float:
-    # Both sides are exchanged as a whole: repeated answers of a model that leaves nothing to chance are no new ones.
-    differences = asked.other - asked.same.mean(axis=0)
-    if likely is not None and likely.std() > 0.0:
-        differences = np.hstack([differences, differences * ((likely - likely.mean()) / likely.std())[:, None]])
-    return _exchanged(np.stack([differences, -differences]), asked.people, seed)
 
 
 def _exchanged(values: Floats, people: Ints, seed: int, *, directed: bool = False) -> float:
@@ -277,10 +248,9 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float = 1.0
     finding: Finding = "cannot tell"
 
-    def judged(self, p_holm: float, least: float) -> Position:
-        """Return it with its finding; arguments as of a `Shift`."""
+    def judged(self, p_holm: float) -> Position:
         reach = math.inf if self.points.high is None else self.points.high
-        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.points.value, reach, least))
+        return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.points.value, reach))
 
 
 def positions_of(people: Ints, answers: Floats, shown: Sequence[Sequence[int]], seed: int = 0) -> tuple[Position, ...]:
@@ -333,7 +303,7 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
             answers to other questions; zeros without one.
         p_recorded: the p value of: recorded answers do not follow what was seen. See `followed`.
     """
-    askings = _stacked(asked)
+    askings = np.concatenate((asked.other[None], asked.same))
     beyond = askings - (askings.sum(axis=0) - askings) / (len(askings) - 1)
     towards = leaning / np.maximum(np.abs(leaning).sum(axis=1, keepdims=True) / 2.0, 1e-9)
     along = (beyond * towards).sum(axis=2) / 2.0

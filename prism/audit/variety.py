@@ -58,7 +58,7 @@ class Variety(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float = 1.0
     calibration: Calibration | None = None
 
-    def judged(self, p_holm: float, least: float) -> Variety:  # noqa: ARG002  # a ratio, and no shift
+    def judged(self, p_holm: float) -> Variety:
         """Return it with its finding."""
         if p_holm > LEVEL:
             return replace(self, p_holm=p_holm)

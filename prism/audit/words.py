@@ -7,7 +7,7 @@ from typing import Final
 
 from prism.audit.claims import WORST, Claim
 from prism.audit.record import Audit
-from prism.audit.shift import Estimate, Shift
+from prism.audit.shift import LEAST, Estimate, Shift
 from prism.wording import counted, without_place
 
 MOVED: Final = "The answers depend on the "
@@ -49,8 +49,8 @@ def findings_of(audit: Audit) -> Iterator[str]:
         yield f"The model names the study in {audit.known.named:,} of {audit.known.asked:,} answers."
     if audit.exchange is not None and audit.exchange.moves is False:
         turned = audit.exchange.turned
-        if turned.high is not None and turned.high < audit.least:
-            few = f"fewer than {audit.least:g} points of them turn beyond chance"
+        if turned.high is not None and turned.high < LEAST:
+            few = f"fewer than {LEAST:g} points of them turn beyond chance"
             yield f"The answers do not follow what is seen: with another person's, {few}."
         else:
             turns = "they turn no more often than when the same is asked again"
@@ -116,12 +116,12 @@ def paragraph_of(audit: Audit) -> str:
     moved = [each for each in asked if each.finding == "moves"]
     if moved:
         told = "; ".join(f"{shift_in_words(each)} (p {_p(each.p_holm)})" for each in moved)
-        said.append(f"Answers shifted by {audit.least:g} points or more with another {told}.")
+        said.append(f"Answers shifted by {LEAST:g} points or more with another {told}.")
     unsure = [each.what for each in asked if each.finding == "cannot tell"]
     if len(unsure) == len(asked):
-        said.append(f"The sample is too small to tell whether answers shift by {audit.least:g} points or more.")
+        said.append(f"The sample is too small to tell whether answers shift by {LEAST:g} points or more.")
     elif not moved:
-        said.append(f"No shift of answers by {audit.least:g} points or more was found.")
+        said.append(f"No shift of answers by {LEAST:g} points or more was found.")
     if unsure and len(unsure) < len(asked):
         said.append(f"The sample is too small to exclude one with another {', '.join(unsure)}.")
     said += [each for each in findings_of(audit) if not each.startswith(MOVED)]

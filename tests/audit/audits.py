@@ -24,7 +24,6 @@ def audit(*findings: str, exchange: Exchange | None = None) -> Audit:
         study="feed",
         digests=("00",),
         oracle="a-model by ollama 0.5 at http://127.0.0.1:9",
-        least=10.0,
         cells=1,
         recorded=60,
         sampled=30,

@@ -59,7 +59,7 @@ def test_people_who_differ_as_little_as_a_mean_are_found_and_those_who_differ_ar
         variety_of(people, np.zeros(len(acts)), chance): "does not vary",
     }.items():
         assert (found.p or 1.0) < 0.005
-        assert found.judged(0.01, 10.0).finding == expected
+        assert found.judged(0.01).finding == expected
     assert variety_of(people, alike, None, (people, acts)).beside_what == "real people"
     assert (varied.p or 0.0) > 0.5
 

@@ -36,7 +36,6 @@ def audit(*shifts: Shift, positions: tuple[Position, ...] = ()) -> Audit:
             digests=(),
             cells=1,
             oracle="a-model",
-            least=10.0,
             recorded=120,
             sampled=120,
             calls=720,

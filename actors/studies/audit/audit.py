@@ -46,6 +46,7 @@ from prism.audit import (
     ChoiceModel,
     Claim,
     Decider,
+    Estimate,
     Exchange,
     Known,
     Position,
@@ -60,10 +61,10 @@ from prism.audit import (
     known_of,
     paragraph_of,
     positions_of,
-    share_over_people,
     shift_of,
     stems,
     variety_of,
+    wilson,
 )
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.columns import Floats, Ints
@@ -74,7 +75,6 @@ from prism.text_files import decode_text, read_table
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
 CHECKS: Final = 3  # the calls that look at a server before it is asked
 CALLS: Final = 1000  # the calls of an audit by default, and at most twice those of the study
-LEAST: Final = 10.0  # the points from which on a shift matters
 FEWEST: Final = 8  # the fewest questions that are asked again
 CELLS_OF_CONDITION: Final = 2  # the cells of each condition whose questions are asked again
 MIXED: Final = 0.1  # two ways whose shares of drawn answers differ by more are compared by shares of options alone
@@ -229,7 +229,6 @@ class Auditing:
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
             oracle=answers[AGAIN].oracle,
-            least=LEAST,
             cells=study.asked,
             recorded=len(study.askings),
             sampled=len(rows),
@@ -509,7 +508,9 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
     options = study.options
     did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
     asked = Asked(study.people_of(askings), options, found.probabilities, did[None])
-    turned = share_over_people(1.0 - (found.probabilities * did).sum(axis=1), asked.people)
+    count = len(askings)
+    share = wilson(round(float(1.0 - (found.probabilities * did).sum() / count) * count), count)
+    turned = Estimate(**{name: 100.0 * getattr(share, name) for name in ("value", "low", "high")})
     return replace(shift_of(RULED, "model in place of the rules", asked, seed=seed), turned=turned)
 
 
