@@ -266,7 +266,7 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, model: st
         if not (record.is_final and has_results_of(record, plan)):
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
         seeds = record.plan.experiment.seeds
-        found = scores_of_runs(sealed, seeds, record.values, place, cells_begun(place), notes)
+        found = scores_of_runs(sealed, seeds, record.values, place, notes)
     notes_said = [line(f"! {note}", "yellow") for note in found.notes]
     said = [*map(line, answers), line(found.text), "", *predictions_parts(found), *notes_said]
     show(found, lambda: said)

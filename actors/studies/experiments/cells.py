@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -81,6 +82,8 @@ def work(task: Task) -> Done:
                 gateway = task.gateway
                 asked = None if gateway is None else gateway.of_cell(task.config, settings_hash(task.config))
                 with through(asked):
+                    note_files(task.kept)
+                    entrust(task.config)  # its user has planned it, maybe on another machine
                     result = _executed(task)
                 # Discard a run whose input files are not those of its key: they have changed since the plan
                 # was made.
@@ -112,24 +115,16 @@ def work(task: Task) -> Done:
 
 def _executed(task: Task) -> RunResult:
     path = task.path
-    note_files(task.kept)
-    entrust(task.config)  # its user has planned it, maybe on another machine
-    if _is_begun(path):
+    # A run can be continued if it has a journal, and a manifest that can be read.
+    manifest = None
+    if (path / MANIFEST).exists() and (path / CONFIG).exists() and not RunDirectory(path).is_unstarted:
+        with suppress(RunDirectoryError):
+            manifest = read_manifest(path)
+    if manifest is not None:
         return resume(path)
     if path.exists():
         _discard(path)
     return run(at_once(task.config), out=path)
-
-
-def _is_begun(path: Path) -> bool:
-    """Return whether a run can be continued: it has a journal, and a manifest that can be read."""
-    if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or RunDirectory(path).is_unstarted:
-        return False
-    try:
-        read_manifest(path)
-    except RunDirectoryError:
-        return False
-    return True
 
 
 def _discard(path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,15 +15,11 @@ from actors.core.errors import run_directory_error
 from actors.core.files import (
     NotJsonError,
     content_hash,
-    json_value,
-    opened,
     read_json,
     refuse_links,
     write_json,
 )
 from actors.factory.input_files import read_input
-from actors.runs.directory import LOG
-from actors.store.manifest import CONFIG, MANIFEST
 from prism.errors import ConfigError, InputError
 from prism.experiment import (
     Predictions,
@@ -65,7 +59,7 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells
     """Return predictions of the outcomes of a plan, by its hash and those of its parts, sealed."""
     sealed = Sealed(
         seal="",
-        at=_as_time(datetime.now(UTC).timestamp()),
+        at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         prism=version("prism-sim"),
         cells_begun=cells_begun,
         plan=plan,
@@ -73,11 +67,6 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells
         predictions=predictions,
     )
     return replace(sealed, seal=_seal_of(sealed))
-
-
-def _as_time(seconds: float) -> str:
-    """Return a time in UTC, in the form of a sealed file, which sorts as time does."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_sealed(path: Path) -> Sealed:
@@ -156,18 +145,6 @@ def _notes_on_others(out: Path, sealed: Sealed) -> list[str]:
     return [f"{by} has sealed {files} of predictions of this experiment, which are in {SEALS}"] if count else []
 
 
-def _begun_at(cell: Path) -> str:
-    """Return when a run began, in the form of a sealed file, by its oldest file or its log; empty if unknown."""
-    times = list[float]()
-    for name in (CONFIG, MANIFEST, LOG):
-        with suppress(OSError):
-            times.append((cell / name).stat().st_mtime)
-    with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:
-        first = json_value(os.read(log, 1 << 16).partition(b"\n")[0])["timestamp"]
-        times.append(datetime.fromisoformat(first).timestamp())
-    return _as_time(min(times)) if times else ""
-
-
 BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
 
@@ -176,21 +153,18 @@ Values = Mapping[tuple[str, int], Mapping[str, float]]  # `{(condition, seed): {
 
 
 def scores_of_runs(
-    sealed: Sealed, seeds: Sequence[int], values: Values, out: Path, cells: Sequence[Path], notes: Sequence[str]
+    sealed: Sealed, seeds: Sequence[int], values: Values, out: Path, notes: Sequence[str]
 ) -> PredictionScores:
     """Return the scores of predictions by the runs of their experiment.
 
     Args:
         seeds: those that were run; `values`: of the measures.
-        out: the directory of the experiment; `cells`: those of its runs, whether they have ended or not.
+        out: the directory of the experiment.
         notes: what was changed in the plan since the sealing.
     """
-    late = list[str]()
-    if sealed.cells_begun:
-        late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
-    elif (begun := min(filter(None, map(_begun_at, cells)), default=sealed.at)) < sealed.at:
-        late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
-    early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
+    seen = f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"
+    late = [seen] if sealed.cells_begun else []
+    early = "when its directory had no run, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
     # The values of each outcome by seed; for a contrast, the differences for seeds that both sides have.
     found: Figures = {}
