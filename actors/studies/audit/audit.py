@@ -217,14 +217,28 @@ class Auditing:
             raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = [compared.shift(way, answers[way.name], seed) for way in self.ways]
-        self._note_limits(compared, answers, [exchanged, ruled])
+        gaps = Counter[str]()
+        for each in (*answers.values(), exchanged, ruled):
+            gaps.update(each.missing)
+        for reason, count in sorted(gaps.items()):
+            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
+        self._notes += [
+            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
+            for way in self.ways
+            if not way.is_random and compared.is_mixed(answers[way.name])
+        ]
         model = fitted(recorded)
         moved = [
             (way.what, compared.differences(answers[way.name]))
             for way in self.ways
             if way.name != AGAIN and len(answers[way.name].rows) >= FEWEST
         ]
-        claims, futures = await self._carrying(on_progress).carried(recorded, model, moved, seed)
+        claims, measures = self.claims() if options.draws else ([], {})
+        values = {} if self._experiment is None else self._experiment.values
+        carrying = Carrying(
+            study, claims, measures, self.replicates(), values, options.draws, options.jobs, on_progress
+        )
+        claims, futures = await carrying.carried(recorded, model, moved, seed)
         found = Audit(
             study=self.path.resolve().name,
             digests=tuple(list_run(each.path).digest for each in study.cells),
@@ -248,24 +262,6 @@ class Auditing:
         )
         found = judged(found)
         return replace(found, paragraph=paragraph_of(found))
-
-    def _note_limits(self, compared: _Compared, answers: Mapping[str, Answers], others: Sequence[Answers]) -> None:
-        gaps = Counter[str]()
-        for each in (*answers.values(), *others):
-            gaps.update(each.missing)
-        for reason, count in sorted(gaps.items()):
-            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
-        self._notes += [
-            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
-            for way in self.ways
-            if not way.is_random and compared.is_mixed(answers[way.name])
-        ]
-
-    def _carrying(self, on_progress: OnProgress) -> Carrying:
-        draws, jobs = self._options.draws, self._options.jobs
-        claims, measures = self.claims() if draws else ([], {})
-        values = {} if self._experiment is None else self._experiment.values
-        return Carrying(self.study, claims, measures, self.replicates(), values, draws, jobs, on_progress)
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float]]:
         """Ask what is being studied, and the plain question, whose answer is shares of the options."""
@@ -564,11 +560,9 @@ def _real_choices(path: Path) -> list[_RealChoice]:
     source = read_input(path)
     table = read_table(decode_text(source.data, source.name), source.name, COLUMNS)
     header, found = [name.lower() for name in table.header], list[_RealChoice]()
-    for name in COLUMNS:
-        if (count := header.count(name)) != 1 and (count or name != "tick"):
-            wrong = f"{name} stands {count} times" if count else f"there is no {name}" if header else "it is empty"
-            problem = f"expected the columns agent and choice, and perhaps tick; {wrong}"
-            raise InputError(source.name, problem, line=table.line)
+    if any(header.count(name) != 1 and (name in header or name != "tick") for name in COLUMNS):
+        problem = f"expected the columns agent and choice, and perhaps tick; got {', '.join(header) or 'none'}"
+        raise InputError(source.name, problem, line=table.line)
     for line, cells in table.rows:
         row = dict(zip(header, cells, strict=True))
         agent, tick = row["agent"], row.get("tick") or "-1"

@@ -6,7 +6,7 @@ experiment of thousands of cells takes seconds and little memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from actors.store.rounds import read_rounds
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
 from prism.columns import Floats
+from prism.distribution import share_of_at_least
 
 LOW, HIGH = 0.05, 0.95  # the quantiles of a band: nine of ten cells are within it
 POINTS_MAX = 120  # the most points of a line over time
@@ -84,7 +85,12 @@ def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverT
             for condition, tables in rounds.items()
             if any(name in table for table in tables)
         }
-    tails = {name: _tail(each) for name, each in sizes.items()}
+    tails: dict[str, Band] = {}
+    for condition, counts in sizes.items():  # the share of cascades of at least x posts, at sizes even on a log scale
+        largest = max(max(each) for each in counts)
+        x: Floats = np.unique(np.geomspace(1, largest, 40).round()).astype(np.float64)
+        shares = [[share_of_at_least(each, int(least)) for least in x] for each in counts]
+        tails[condition] = _band(x, np.array(shares))
     return OverTime(tails, over_time, frozenset(columns), interventions, left_out)
 
 
@@ -106,23 +112,9 @@ def _over_time(tables: Sequence[Floats]) -> Band:
     each = -(-length // POINTS_MAX)
     whole = length // each
     grid = np.array([table[: whole * each].reshape(whole, each).mean(axis=1) for table in tables])
-    x = np.arange(1, whole + 1, dtype=np.float64) * each
+    return _band(np.arange(1, whole + 1, dtype=np.float64) * each, grid)
+
+
+def _band(x: Floats, grid: Floats) -> Band:
     low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
-    return Band(x, low, middle, high, len(tables), grid[:LINES_MAX])
-
-
-def _tail(cells: Sequence[Mapping[int, int]]) -> Band:
-    """Return the band of the share of cascades that have at least x posts, at sizes that are even on a log scale."""
-    largest = max(max(sizes) for sizes in cells)
-    x: Floats = np.unique(np.geomspace(1, largest, 40).round()).astype(np.float64)
-    grid = np.array([_shares(sizes, x) for sizes in cells])
-    low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
-    return Band(x, low, middle, high, len(cells), grid[:LINES_MAX])
-
-
-def _shares(sizes: Mapping[int, int], x: Floats) -> Floats:
-    places = np.array(sorted(sizes), dtype=np.float64)
-    counts = np.array([sizes[int(place)] for place in places], dtype=np.float64)
-    total = counts.sum()
-    below = np.concatenate(([0.0], np.cumsum(counts)))
-    return np.asarray((total - below[np.searchsorted(places, x)]) / total, dtype=np.float64)
+    return Band(x, low, middle, high, len(grid), grid[:LINES_MAX])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum, unique
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from actors.core.files import read_json, read_regular
 from actors.results.measures import BY
 from actors.store.lock import holder_of
 from actors.studies.experiments.cells import CELLS, is_done
-from actors.studies.experiments.outcome import OUTCOME, RESULTS, Outcome, outcome_of
+from actors.studies.experiments.outcome import OUTCOME, RESULTS, Key, Outcome, Values, outcome_of
 from actors.studies.experiments.plan import (
     PLANS,
     Plan,
@@ -50,9 +50,6 @@ class CellLine(NamedTuple):
     seed: int
     key: str  # the name of its directory in `cells`
     state: CellState
-
-
-Values = dict[tuple[str, int], dict[str, float]]  # `{(condition, seed): {measure: value}}`
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +139,7 @@ def cell_state(out: Path, key: str) -> CellState:
 
 
 def _table(path: Path) -> Values:
-    values: Values = {}
+    values: dict[Key, dict[str, float]] = {}
     try:
         rows = csv.DictReader(io.StringIO(read_regular(path, BYTES_MAX).decode("utf-8"), newline=""))
         for row in rows:
@@ -163,7 +160,7 @@ def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine]) -> Values:
     wanted = {
         name: place for name, place in plan.experiment.measures.items() if ":" not in place and not place.startswith(BY)
     }
-    found: Values = {}
+    found: dict[Key, Mapping[str, float]] = {}
     for cell in cells:
         if cell.state is CellState.DONE:
             try:

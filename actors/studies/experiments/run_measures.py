@@ -29,7 +29,6 @@ from actors.results.measures import (
     CASCADES_KNOWN,
     ROUNDS_PREFIX,
     SHORT,
-    RunNumbers,
     by_problem,
     cascades_problem,
     numbers_of,
@@ -89,18 +88,17 @@ def _code(place: str) -> tuple[Path, ...]:
 
 def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:
     """Return `{measure: its value}` of a run that has ended."""
-    numbers = numbers_of(path)
-    return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
-
-
-def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) -> float:
-    if own is None:
-        return numbers.value(place)
-    try:
-        value = own(path)
-    except Exception as error:  # a user's code may raise anything
-        raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
-    return numbers.number(place, value)
+    numbers, found = numbers_of(path), dict[str, float]()
+    for name, place in measures.items():
+        if name not in own:
+            found[name] = numbers.value(place)
+            continue
+        try:
+            value = own[name](path)
+        except Exception as error:  # a user's code may raise anything
+            raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
+        found[name] = numbers.number(place, value)
+    return found
 
 
 AGENTS = 30  # the number of people in the small world that is built to find the measures
