@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict
-from rich.markdown import Markdown
+from rich.console import RenderableType
 
 from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_tables import asked_together, run_s
 from actors.cli.options import TRUST, out_option, require, run_name
-from actors.cli.render import facts, show
+from actors.cli.render import NONE, facts, interval, line, show, table
 from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup, interruptible, make_directory
 from actors.core.machine import processors
-from actors.display.console import unwrapped_console
 from actors.display.words import duration
 from actors.display.work import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.store.lock import locked
 from actors.studies.calibration.calibration_plan import (
+    CalibrationPlan,
     asking_of_calibration,
     cell_of,
     make_calibration_plan,
     middle_of,
 )
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, page_of, write_result
+from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
 from actors.studies.calibration.run import run_calibration
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
-from prism.calibration import planned_runs, reasons, required_steps
+from prism.calibration import Result, planned_runs, reasons, required_steps
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
@@ -110,7 +111,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
     asking, total = asking_of_calibration(made), sum(planned_runs(made.calibration).values())
     done, step_now = 0, "begins"
 
-    def on_runs(step: str, count: int, _: bool) -> None:
+    def on_runs(step: str, count: int) -> None:
         nonlocal done, step_now
         done, step_now = done + count, step
 
@@ -124,12 +125,82 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
         keep_own(place, made.own)
         result = run_calibration(made, place, executor, on_runs)
         write_result(made, place, result)
-    named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
-    # A file has no width to draw tables in.
-    page = page_of(made, result)
-    shown = Markdown(page) if unwrapped_console().is_terminal else page.rstrip()
-    show({"directory": place, **asdict(result)}, lambda: [shown, f"written to {place}: {', '.join(named)}"])
+    named = [CONFIGURATION, RESULT] if result.is_reported else [RESULT]
+    said = f"written to {place}: {', '.join(named)}"
+    show({"directory": place, **asdict(result)}, lambda: [*result_parts(made, result), said])
     if not result.is_reported:
         why = f": {'; '.join(reasons(result.steps))}" if output.is_quiet else "; what it lacks stands above"
         say(f"{path}: no fit is reported{why}", level="warning")
         sys.exit(EXIT_THRESHOLD)
+
+
+EXPLAINED = """\
+width: of the interval, as a share of the one that the range alone has. goes with: the largest correlation.
+real: in the unit of the measure. off by: the simulated value minus the real one, in tolerances, so that 1 is just
+within; of a shape the distance, without a sign. predicted: under draws of the posterior, in the unit of the measure.
+truths: simulation-based calibration. Runs of the design were taken for the data, one after the other, and the posterior
+of each was made without it. If the intervals are right, 90% of them hold their truth, and the ranks of truths among
+draws are uniform: p is how likely ranks as far from that would be."""
+
+
+def result_parts(made: CalibrationPlan, result: Result) -> Iterator[RenderableType]:
+    """Yield how well the fit agrees with the data, what it is worth, and what it is made of; or what it lacks."""
+    asked = made.calibration
+    yield line(f"calibration of {made.base.name}{asked.question and ': '}{asked.question}", "bold")
+    if not result.is_reported:
+        yield line("No fit is reported. What it lacks:", "bold yellow")
+        yield from (line(f"- {each}") for each in reasons(result.steps))
+    else:
+        if result.doubts:
+            yield line(f"This fit is doubtful: {'; '.join(result.doubts)}.", "bold yellow")
+        held = sum(each.is_fitted and each.holdout is not None for each in result.compared)
+        fit, base, holdout, floor = map(_number, (result.fit, result.base, result.holdout, result.floor))
+        yield line(
+            f"The fit is {fit} from the data, the base {base}, in tolerances (root mean square over the targets). On "
+            f"the holdout it is {holdout} ({held:,} of {len(asked.targets):,} targets). Two single runs of the fit are "
+            f"{floor} apart; the fit is that of all its runs together."
+        )
+    yield from (line(f"! {each}", "yellow") for each in result.warnings)
+    if result.is_reported:
+        yield ""
+        estimates = [
+            (
+                *(each.parameter, each.base, each.best, interval(each.low, each.high), each.width, each.is_identified),
+                NONE if each.with_other is None else f"{each.with_other[0]} ({each.with_other[1]:.2f})",
+            )
+            for each in result.estimates
+        ]
+        yield table(("", ">base", ">fit", "90% interval", ">width", "identified", "goes with"), estimates, "parameters")
+        targets = [
+            (
+                *(each.target, each.is_fitted, each.real, each.base, each.fit, each.holdout),
+                *(interval(each.low, each.high, ".3g"), each.agrees),
+            )
+            for each in result.compared
+        ]
+        columns = ("", "fitted", ">real", ">base off by", ">fit off by", ">holdout off by", "predicted (90%)", "agrees")
+        yield table(columns, targets, "targets and checks")
+        ranks = [
+            (
+                *(each.parameter, each.truths, f"{each.coverage:.2f} +- {each.coverage_error:.2f}"),
+                f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})",
+            )
+            for each in result.ranks
+        ]
+        yield table(("", ">truths", "in 90% intervals", "uniform (p)"), ranks, "ranks of known truths")
+        yield line(EXPLAINED, "dim")
+    rows = [("runs", ", ".join(f"{name} {count:,}" for name, count in result.runs.items()))]
+    if asked.data is not None:
+        fitted, out, compared = result.cascades
+        rows.append(("cascades", f"{fitted:,} fitted, {out:,} held out, {compared:,} of the fit compared"))
+        rows.append(("data", f"SHA-256 {made.data_hash}"))
+    if result.effective is not None:
+        rows.append(("draws that count", f"{result.effective:,.0f}, of the posterior"))
+    if result.incomparable:
+        rows.append(("no shapes", f"{result.incomparable:,} runs of the design: too few cascades of the real sizes"))
+    rows += [(name, target.source) for name, target in asked.compared.items() if target.source]
+    yield facts([*rows, ("seed", f"{asked.seed}"), ("plan", made.hash)])
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3g}"

@@ -50,7 +50,7 @@ OF_A_RUN = (
 """The files of a run that are packed."""
 OF_A_STUDY = (
     *("plans/*.json", "seals/*.json", "results.csv", "outcome.json", "tape.sqlite", "tape.sqlite-wal"),
-    *("calibrated.yaml", "calibration.json", "calibration.md", "audit/*", f"{INPUTS}/*/*.py"),
+    *("calibrated.yaml", "calibration.json", "audit/*", f"{INPUTS}/*/*.py"),
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""
 RATIO_MAX: Final = 200

@@ -165,7 +165,7 @@ def refuse_others(path: Path) -> None:
         return
     if (path / "observed").is_dir():
         shows = f"`prism calibrate FILE` shows it, and `prism view {place}/cells` its runs"
-        raise RunDirectoryError(f"{path}: is a calibration, not a run; its result is in calibration.md; {shows}")
+        raise RunDirectoryError(f"{path}: is a calibration, not a run; its result is in calibration.json; {shows}")
     if (path / "plans").is_dir():
         shows = f"`prism report {place}` and `prism view {place}` show it"
         raise RunDirectoryError(f"{path}: is an experiment, not a run; {shows}")

@@ -17,8 +17,8 @@ from actors.studies.experiments.run_measures import measured
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
 from prism.scorecard.social import month_share, rank_correlation
 
-OnRuns = Callable[[str, int, bool], None]
-"""It is called with the number of runs of a step that are done; True if they were done before."""
+OnRuns = Callable[[str, int], None]
+"""It is called with the number of runs of a step that are done."""
 
 
 def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, on_runs: OnRuns) -> Result:
@@ -28,8 +28,8 @@ def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, on_run
         cells = [cell_of(plan, step, point) for point in points]
         once = {cell.key: cell for cell in cells}
         left = [cell for cell in once.values() if not is_done(cell_path(out, cell))]
-        on_runs(step, len(cells) - len(left), True)
-        problems = executor.run(left, out, lambda _, __: on_runs(step, 1, False)) if left else {}
+        on_runs(step, len(cells) - len(left))
+        problems = executor.run(left, out, lambda _, __: on_runs(step, 1)) if left else {}
         if problems:
             key, problem = next(iter(problems.items()))
             more = f" and {len(problems) - 1:,} more" if len(problems) > 1 else ""

@@ -214,7 +214,7 @@ def test_commands_for_runs_say_what_else_a_directory_is(prism: Prism) -> None:
     for kept in ("c/cells", "c/observed", "e/cells", "e/plans"):
         Path(kept).mkdir(parents=True)
     shows = "`prism calibrate FILE` shows it, and `prism view c/cells` its runs"
-    calibration = f"prism: c: is a calibration, not a run; its result is in calibration.md; {shows}\n"
+    calibration = f"prism: c: is a calibration, not a run; its result is in calibration.json; {shows}\n"
     experiment = "prism: e: is an experiment, not a run; `prism report e` and `prism view e` show it\n"
     for line in ("verify c", "export c --to=csv --out=tables", "report c", "view c --port=0"):
         assert prism(*line.split()) == (2, "", calibration), line

@@ -6,11 +6,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from actors.cli.calibrate import result_parts
 from actors.factory.calibrated import calibration_label
 from actors.factory.config_file import read_config
-from actors.studies.calibration.calibration_plan import make_calibration_plan
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
+from actors.studies.calibration.calibration_plan import CalibrationPlan, make_calibration_plan
+from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
 from prism.calibration import Budget, Observed, Point, Result, calibrated
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 
@@ -38,6 +40,13 @@ def result_of(path: Path) -> Result:
     return calibrated(plan.calibration, plan.values, plan.real, StandIn())
 
 
+def shown(plan: CalibrationPlan, result: Result) -> str:
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(*result_parts(plan, result), sep="\n")
+    return captured.get()
+
+
 def test_a_fit_is_written_with_what_it_was_fitted_to(tmp_path: Path) -> None:
     path, out = write_calibration(tmp_path), tmp_path / "out"
     out.mkdir()
@@ -56,7 +65,9 @@ def test_a_fit_is_written_with_what_it_was_fitted_to(tmp_path: Path) -> None:
     document = json.loads(content)
     assert document["result"]["is_reported"] is True
     assert document["plan"] == plan.hash
-    assert "No fit is reported" not in (out / PAGE).read_text()
+    said = shown(plan, result)
+    assert "The fit is " in said
+    assert "ranks of known truths" in said
 
 
 def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None:
@@ -65,13 +76,13 @@ def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None
     (out / CONFIGURATION).write_text("of an earlier fit")
     text = CALIBRATION.replace(", holdout: 0.26", "").replace("  posts: {", '  "*po_sts* [a](b) | `c`": {')
     path = write_calibration(tmp_path, text)
-    write_result(make_calibration_plan(path), out, result_of(path))
+    plan, result = make_calibration_plan(path), result_of(path)
+    write_result(plan, out, result)
     assert not (out / CONFIGURATION).exists()
-    page = (out / PAGE).read_text()
-    assert "**No fit is reported.** What it lacks:" in page
-    assert page.count("no part of the data is held out: give \\`holdout\\` a share of the data") == 1
-    assert "| fit |" not in page
-    assert "- \\*po_sts\\* \\[a\\](b) \\| \\`c\\`: made up" in page
-    assert "no better than the base" not in page
-    assert "90% interval" not in page
+    said = shown(plan, result)
+    assert "No fit is reported. What it lacks:" in said
+    assert said.count("no part of the data is held out: give `holdout` a share of the data") == 1
+    assert "[a](b)" in said
+    assert "no better than the base" not in said
+    assert "90% interval" not in said
     assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False

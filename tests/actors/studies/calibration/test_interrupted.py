@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT
+from actors.studies.calibration.files import CONFIGURATION, RESULT
 from tests.actors.studies.calibration.files import write_calibration
 from tests.command import begin, end
 from tests.patience import wait_until
@@ -30,7 +30,7 @@ def killed_after(cells: int, directory: Path, out: str) -> None:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in (CONFIGURATION, RESULT, PAGE)}
+    return {name: (directory / name).read_bytes() for name in (CONFIGURATION, RESULT)}
 
 
 def test_a_killed_calibration_goes_on_and_has_the_same_files_with_any_number_of_processes(tmp_path: Path) -> None:
