@@ -56,16 +56,15 @@ _ANSWERS: Final = Table(
         AGENT,
         Column(name="name", kind=TEXT, about="name of the person"),
         Column(name="question", kind=NAME, about="id of the question"),
-        Column(name="repeat", kind=INTEGER, about="how often the person was asked it at this moment by then"),
         Column(name="answer", kind=TEXT, about="the option or the text"),
         Column(name="number", kind=INTEGER, about="the number on a scale"),
         Column(name="source", kind=NAME, about="oracle for an expression, llm for a model"),
         Column(name="reason", kind=NAME, about="why there is no answer"),
     ),
-    primary=("run", "moment", "agent", "question", "repeat"),
+    primary=("run", "moment", "agent", "question"),
 )
-_Place = tuple[int, int, int, int]
-"""The number of the moment, the person's number, the number of the question, and the repeat."""
+_Place = tuple[int, int, int]
+"""The number of the moment, the person's number, and the number of the question."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +75,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     oracle: str
     moments: dict[str, int]  # `{moment: whole ticks before it}`
     people: int  # how many were asked
-    repeats: int
     wanted: int
     answered: int = 0
     missing: dict[str, int] = {}  # `{reason: answers}`
@@ -146,7 +144,7 @@ class Survey:
     @property
     def wanted(self) -> int:
         """The answers that all people give to all questions at all moments."""
-        return len(self._moments) * len(self._numbers) * len(self._questionnaire.items) * self._questionnaire.repeat
+        return len(self._moments) * len(self._numbers) * len(self._questionnaire.items)
 
     @property
     def answers(self) -> int:
@@ -164,7 +162,7 @@ class Survey:
     def _asking(self) -> str:
         items = [msgspec.to_builtins(item) for item in self._questionnaire.items]
         header = self._run.header
-        parts = (header.config_sha256, header.seed, items, self._moments, self._numbers, self._questionnaire.repeat)
+        parts = (header.config_sha256, header.seed, items, self._moments, self._numbers)
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     async def gather(self, on_begin: OnBegin = lambda _: None) -> None:
@@ -187,7 +185,7 @@ class Survey:
         """
         if self._embedded is not None:
             for place, person, item in self._places():
-                answer = person.answers[item.id, place[3]]
+                answer = person.answers[item.id]
                 self._answers[place] = (answer, "oracle", "" if answer is not None else "no_value")
             return
         config = self._config
@@ -198,7 +196,7 @@ class Survey:
                 self.oracle = opened.description
                 calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
                 for place, person, item in self._places():
-                    await self._put(calls, place, Interview(person, item, place[3]))
+                    await self._put(calls, place, Interview(person, item))
 
     async def _put(self, calls: SingleCalls, place: _Place, asked: Interview) -> None:
         item = asked.item
@@ -220,21 +218,20 @@ class Survey:
         """Yield every asking; prompts with the same beginning follow each other, so that a server reads it once."""
         for moment, people in enumerate(self._people):
             for number, item in enumerate(self.items):
-                for repeat in range(1, self._questionnaire.repeat + 1):
-                    for person in people:
-                        yield (moment, person.number, number, repeat), person, item
+                for person in people:
+                    yield (moment, person.number, number), person, item
 
     def rows(self) -> dict[str, list[Value]]:
-        """Return the answers so far as columns, in the order of moment, person, question and repeat."""
+        """Return the answers so far as columns, in the order of moment, person and question."""
         columns, run, names = self._table.columns, self.path.resolve().name, [*self._moments]
         people = [{person.number: person for person in each} for each in self._people]
         rows: list[tuple[Value, ...]] = []
-        for (moment, agent, number, repeat), (answer, source, reason) in sorted(self._answers.items()):
+        for (moment, agent, number), (answer, source, reason) in sorted(self._answers.items()):
             person, item = people[moment][agent], self.items[number]
             text = answer if isinstance(answer, str) else None
             score = answer if isinstance(answer, int) else None
             told = (text, score, source or None, reason or None)
-            row = (run, names[moment], person.tick, agent, person.name, item.id, repeat, *told)
+            row = (run, names[moment], person.tick, agent, person.name, item.id, *told)
             declared = self._config.population.attributes.items()
             values = ((person.attributes[name], each.type) for name, each in declared)
             rows.append((*row, *(float(value) if kind == "float" else value for value, kind in values)))
@@ -250,8 +247,8 @@ class Survey:
     def outcome(self) -> Asked:
         names, notes = [*self._moments], [*self._run.notes]
         given = [
-            Given(agent, names[moment], self.items[number].id, repeat, answer)
-            for (moment, agent, number, repeat), (answer, _, _) in sorted(self._answers.items())
+            Given(agent, names[moment], self.items[number].id, answer)
+            for (moment, agent, number), (answer, _, _) in sorted(self._answers.items())
         ]
         try:
             outcomes = outcomes_of(self.items, names, given)
@@ -265,7 +262,6 @@ class Survey:
             oracle=self.oracle,
             moments=self._moments,
             people=len(self._numbers),
-            repeats=self._questionnaire.repeat,
             wanted=self.wanted,
             answered=len(self._answers) - missing.total(),
             missing=dict(sorted(missing.items())),
