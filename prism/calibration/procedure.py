@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -177,23 +177,6 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
     }
 
 
-class _Inferred(NamedTuple):
-    """The posterior, if enough runs of the design can be compared with the data, and its test."""
-
-    posterior: Posterior | None
-    ranks: list[TruthRanks]
-    reach: float  # as of `Inference.reach`
-    incomparable: int
-
-
-class _Made(NamedTuple):
-    """The runs of the last step: of the base, of the fit, and of draws of the posterior."""
-
-    base: list[Observed]
-    fit: list[Observed]
-    predicted: list[Observed]
-
-
 def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
     asked, parameters, counted = calibration, calibration.parameters, dict.fromkeys(STEPS, 0)
     comparer = Comparer(asked.targets, real.fitted)
@@ -213,8 +196,20 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     # 1. Runs over all ranges, and the posterior that they give.
     places = design_places(parameters, asked.budget.design, asked.seed)
     observed = run("design", places, range(len(places)))
-    found = _inferred(asked, comparer, snapped(parameters, places), observed)
-    posterior = found.posterior
+    snapped_places, wanted = snapped(parameters, places), comparer.wanted()
+    table = np.array([comparer.statistics(each) for each in observed], dtype=np.float64)
+    incomparable = sum(not np.isfinite(each).all() for each in table)
+    posterior: Posterior | None = None
+    ranks, reach = list[TruthRanks](), 1.0
+    if len(table) - incomparable >= runs_needed(len(parameters)):
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415  # it comes with scikit-learn
+
+        # Several threads take ten times as long on matrices of this size, and sum in another order on each machine.
+        with threadpool_limits(1):
+            inference = Inference(parameters, snapped_places, table)
+            ranks = ranked(parameters, snapped_places, table, inference, wanted)
+            posterior = inference.posterior(wanted)
+            reach = inference.reach(posterior, wanted)
     # 2. Choose between the candidates, and run the chosen one and the base under new seeds. So luck in the choice does
     # not lower the distance of the fit. Draws of the posterior get the remaining runs.
     nearest = int(np.argmin([apart([each]) for each in observed])) if observed else None
@@ -228,11 +223,11 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     of_fit = run("confirm", np.tile(best, (times, 1)), seeds)
     left = asked.budget.confirm - counted["confirm"]
     drawn = np.empty((0, len(parameters))) if posterior is None else posterior.draws(left, asked.seed)
-    last = _Made(of_base, of_fit, run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn))))
+    predicted = run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
     # 3. What came out.
     of_pairs = pairs_apart(comparer, of_fit)
-    compared = _compared(asked, real, last)
-    steps = required_steps(asked, real, found.incomparable)
+    compared = _compared(asked, real, of_base, of_fit, predicted)
+    steps = required_steps(asked, real, incomparable)
     held_out = [each.holdout for each in compared if each.holdout is not None]
     result = Result(
         is_reported=not any(step.left_out for step in steps),
@@ -243,38 +238,25 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
         base=apart(of_base) if of_base else None,
         holdout=root_mean_square(held_out) if held_out else None,
         floor=float(np.median(of_pairs)) if of_pairs else None,
-        ranks=found.ranks,
+        ranks=ranks,
         doubts=[],
         warnings=[],
         runs=counted,
         cascades=(len(real.fitted), len(real.holdout), comparer.count_compared(pooled(of_fit))),
-        incomparable=found.incomparable,
+        incomparable=incomparable,
         effective=None if posterior is None else posterior.effective,
     )
-    doubts, warnings = [*_doubts(asked, result, found.reach)], [*_warnings(asked, result, best)]
+    doubts, warnings = [*_doubts(asked, result, reach)], [*_warnings(asked, result, best)]
     return msgspec.structs.replace(result, doubts=doubts, warnings=warnings)
 
 
-def _inferred(asked: Calibration, comparer: Comparer, places: Floats, observed: Sequence[Observed]) -> _Inferred:
-    table, wanted = np.array([comparer.statistics(each) for each in observed], dtype=np.float64), comparer.wanted()
-    incomparable = sum(not np.isfinite(each).all() for each in table)
-    if len(table) - incomparable < runs_needed(len(asked.parameters)):
-        return _Inferred(None, [], 1.0, incomparable)
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415  # it comes with scikit-learn
-
-    # Several threads take ten times as long on matrices of this size, and sum in another order on each machine.
-    with threadpool_limits(1):
-        inference = Inference(asked.parameters, places, table)
-        ranks = ranked(asked.parameters, places, table, inference, wanted)
-        posterior = inference.posterior(wanted)
-        return _Inferred(posterior, ranks, inference.reach(posterior, wanted), incomparable)
-
-
-def _compared(asked: Calibration, real: Real, made: _Made) -> list[Compared]:
+def _compared(
+    asked: Calibration, real: Real, bases: list[Observed], fits: list[Observed], draws: list[Observed]
+) -> list[Compared]:
     every, out = Comparer(asked.compared, real.fitted), holdout_targets(asked.targets, has_cascades=bool(real.holdout))
-    of_base, of_fit = (every.deviations(pooled(each)) if each else {} for each in (made.base, made.fit))
-    of_out = Comparer(out, real.holdout).deviations(pooled(made.fit)) if made.fit and out else {}
-    predicted = [every.deviations(each) for each in made.predicted]
+    of_base, of_fit = (every.deviations(pooled(each)) if each else {} for each in (bases, fits))
+    of_out = Comparer(out, real.holdout).deviations(pooled(fits)) if fits and out else {}
+    predicted = [every.deviations(each) for each in draws]
     found = []
     for name, target in asked.compared.items():
         low, high, agrees = _predicted(target, [each[name] for each in predicted])

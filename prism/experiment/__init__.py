@@ -17,12 +17,12 @@ from prism.experiment.hypothesis_tests import (
     Hypothesis,
     compared,
     corrected,
+    effect_found,
     holm,
     p_value,
     smallest_p,
 )
 from prism.experiment.intervals import Interval, described
-from prism.experiment.power import effect_found
 from prism.experiment.predictions import (
     SHARES,
     Predictions,

@@ -122,35 +122,42 @@ class Design(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     file: str | None = None
 
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "list": ("conditions",),
-    "factorial": ("factors",),
-    "one_at_a_time": ("factors",),
-    "latin_hypercube": ("factors", "samples"),
-    "sobol": ("factors", "samples"),
-    "morris": ("factors", "trajectories"),
-    "table": ("file",),
+KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "list": (("conditions",), ()),
+    "factorial": (("factors",), ()),
+    "one_at_a_time": (("factors",), ()),
+    "latin_hypercube": (("factors", "samples"), ("seed",)),
+    "sobol": (("factors", "samples"), ("seed",)),
+    "morris": (("factors", "trajectories"), ("seed", "levels")),
+    "table": (("file",), ()),
 }
-"""`{kind: the keys that it needs}`."""
-OPTIONAL: Mapping[str, tuple[str, ...]] = {
-    "latin_hypercube": ("seed",),
-    "sobol": ("seed",),
-    "morris": ("seed", "levels"),
-}
-"""`{kind: the keys that it may have}`."""
+"""`{kind: (the keys that it needs, those that it may have besides)}`."""
 
 
 def check_design(design: Design) -> None:
     """Refuse a design with keys of another kind, or with impossible factors."""
-    needed, allowed = KEYS[design.kind], (*KEYS[design.kind], *OPTIONAL.get(design.kind, ()), "kind")
+    needed, optional = KEYS[design.kind]
     given = [name for name in Design.__struct_fields__ if getattr(design, name) not in (None, {})]
-    if strange := [name for name in given if name not in allowed]:
+    if strange := [name for name in given if name not in (*needed, *optional, "kind")]:
         problem = f"a design of kind {design.kind} has {' and '.join(needed)}, not {strange[0]}"
         raise SettingError("design", problem, keys=[f"design.{strange[0]}"])
     if missing := [name for name in needed if name not in given]:
         raise SettingError("design", f"expected {missing[0]} for a design of kind {design.kind}", keys=["design"])
     for name, factor in design.factors.items():
-        problem = _range_problem(name, factor, design.kind) if isinstance(factor, Range) else _levels_problem(factor)
+        of_setting = next((each.type for each in settings() if each.path == name), "float")
+        if not isinstance(factor, Range):
+            texts = [as_text(level) for level in factor]
+            twice = next((text for text in texts if texts.count(text) > 1), None)
+            problem = "" if twice is None else f"the level {twice} stands twice"
+            problem = problem if len(factor) > 1 else f"expected two levels or more, got {found(factor)}"
+        elif design.kind not in SAMPLED:
+            problem = f"a design of kind {design.kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
+        elif not factor.problem and not of_setting.startswith(("float", "int")):  # of a setting that is known here
+            problem = f"this setting is {of_setting}, so it has no range: expected a list of levels"
+        elif not factor.problem and of_setting.startswith("int") and not factor.whole:
+            problem = "this setting takes whole numbers: expected whole: true"
+        else:
+            problem = factor.problem
         if problem:
             raise SettingError("design", problem, keys=[f"design.factors.{name}"])
 
@@ -210,27 +217,6 @@ def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
         raise SettingError("design", problem, keys=[key])
 
 
-def _range_problem(name: str, factor: Range, kind: str) -> str:
-    """Return what is wrong with a range, for this setting, too, if it is known here; empty if nothing is."""
-    if kind not in SAMPLED:
-        return f"a design of kind {kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
-    if factor.problem:
-        return factor.problem
-    of_setting = next((each.type for each in settings() if each.path == name), "float")
-    if not of_setting.startswith(("float", "int")):
-        return f"this setting is {of_setting}, so it has no range: expected a list of levels"
-    is_wrong = of_setting.startswith("int") and not factor.whole
-    return "this setting takes whole numbers: expected whole: true" if is_wrong else ""
-
-
-def _levels_problem(levels: Sequence[Any]) -> str:
-    if len(levels) < 2:
-        return f"expected two levels or more, got {found(levels)}"
-    texts = [as_text(level) for level in levels]
-    twice = next((text for text in texts if texts.count(text) > 1), None)
-    return "" if twice is None else f"the level {twice} stands twice"
-
-
 NAME = "name"
 
 
@@ -287,7 +273,7 @@ def sampled_conditions(design: Design) -> tuple[Condition, ...]:
 def unit_points(design: Design) -> Array:
     """Return the points of a design, one a row and a factor a column, between 0 and 1."""
     factors, seed = len(design.factors), SEED if design.seed is None else design.seed
-    samples, trajectories, levels = design.samples or 0, design.trajectories or 0, morris_levels(design)
+    samples, trajectories, levels = design.samples or 0, design.trajectories or 0, design.levels or LEVELS
     points: Array
     if design.kind == "latin_hypercube":
         refuse_too_many(samples, "design.samples")
@@ -318,10 +304,6 @@ def unit_points(design: Design) -> Array:
 def problem_of(design: Design) -> dict[str, Any]:
     """Return the factors as SALib has them, each from 0 to 1."""
     return {"num_vars": len(design.factors), "names": [*design.factors], "bounds": [[0.0, 1.0]] * len(design.factors)}
-
-
-def morris_levels(design: Design) -> int:
-    return design.levels or LEVELS
 
 
 def _value(design: Design, name: str, unit: float) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prism.experiment.design import Condition, Design, Range, levels_of, morris_levels, problem_of, unit_points
+from prism.experiment.design import LEVELS, Condition, Design, Range, levels_of, problem_of, unit_points
 from prism.experiment.intervals import Array, described, spread, without_rounding
 
 RESAMPLES = 500
@@ -127,8 +127,8 @@ def _indices(measure: str, design: Design, means: Array) -> list[Effect]:
             from SALib.analyze import morris  # noqa: PLC0415  # an extra
 
             kinds = {"mu": "mu", "mu_star": "mu_star", "sigma": "sigma"}
-            levels = morris_levels(design)
-            found = morris.analyze(problem_of(design), unit_points(design), means / scale, num_levels=levels, **asked)
+            points, asked["num_levels"] = unit_points(design), design.levels or LEVELS
+            found = morris.analyze(problem_of(design), points, means / scale, **asked)
     effects = []
     for column, factor in enumerate(design.factors):
         for kind, name in kinds.items():

@@ -106,13 +106,6 @@ def rates_of(posts: Floats) -> tuple[Floats, Floats]:
     return rates, weights
 
 
-def top_share(values: Floats, share: float) -> float:
-    """Return the part of the sum that the largest values have, so large a share of all; 0 if the sum is 0."""
-    count = max(1, round(len(values) * share))
-    total = values.sum()
-    return float(np.sort(values)[-count:].sum() / total) if total else 0.0
-
-
 class Feed(msgspec.Struct, frozen=True, kw_only=True):
     shapes: Shapes  # the cascades whose originals are old enough to be done
     authors: Ints  # who wrote the original of each
@@ -276,10 +269,7 @@ def _concentration(feeds: Sequence[Feed]) -> Fact:
         return replace(fact, note="nobody has posted")
     days = max(feed.days for feed in feeds)
     share = month_share(posts, days)
-    note = (
-        f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours; in "
-        f"these hours themselves the tenth of all people has {top_share(posts, TOP_SHARE):.2f}"
-    )
+    note = f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours"
     agreement = agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT)
     return replace(fact, simulated=share, agreement=agreement, note=note)
 

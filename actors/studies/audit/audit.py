@@ -217,16 +217,7 @@ class Auditing:
             raise OracleUnavailableError(f"{self.path}: {problem}; answers are kept, and the same command goes on")
         compared = _Compared(study, recorded, answers[AGAIN])
         shifts = [compared.shift(way, answers[way.name], seed) for way in self.ways]
-        gaps = Counter[str]()
-        for each in (*answers.values(), exchanged, ruled):
-            gaps.update(each.missing)
-        for reason, count in sorted(gaps.items()):
-            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
-        self._notes += [
-            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
-            for way in self.ways
-            if not way.is_random and compared.is_mixed(answers[way.name])
-        ]
+        self._note_limits(compared, answers, [exchanged, ruled])
         model = fitted(recorded)
         moved = [
             (way.what, compared.differences(answers[way.name]))
@@ -262,6 +253,18 @@ class Auditing:
         )
         found = judged(found)
         return replace(found, paragraph=paragraph_of(found))
+
+    def _note_limits(self, compared: _Compared, answers: Mapping[str, Answers], others: Sequence[Answers]) -> None:
+        gaps = Counter[str]()
+        for each in (*answers.values(), *others):
+            gaps.update(each.missing)
+        for reason, count in sorted(gaps.items()):
+            self._notes.append(f"{count:,} askings have no answer: {reason}; they are left out")
+        self._notes += [
+            f"{way.what}: only one of the two ways gave probabilities, so shares are compared, and no turned answers"
+            for way in self.ways
+            if not way.is_random and compared.is_mixed(answers[way.name])
+        ]
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float]]:
         """Ask what is being studied, and the plain question, whose answer is shares of the options."""
