@@ -75,7 +75,7 @@ def test_an_explanation_has_what_was_shared(shared: Path, prism: Prism) -> None:
 @catalogue(
     ("entry", "problem"),
     [
-        ("age: exact", "archetype.age: no such field: expected one of "),
+        ("shoe: exact", "archetype.shoe: no such field: expected one of "),
         ("folowed: exact", "archetype.folowed: no such field: did you mean followed?"),
         ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
     ],
