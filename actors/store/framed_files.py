@@ -82,7 +82,7 @@ def chained_payloads(disk: Disk, name: str, magic: bytes) -> Iterator[tuple[int,
         yield start, frame.payload
 
 
-def first_frame(file: OpenFile, name: str, magic: bytes, remedy: str = "") -> Frame:
+def first_frame(file: OpenFile, name: str, magic: bytes) -> Frame:
     """Return the first frame of a file.
 
     Raises:
@@ -95,13 +95,13 @@ def first_frame(file: OpenFile, name: str, magic: bytes, remedy: str = "") -> Fr
     data += file.read(len(data), min(length, _HEAD_MAX))
     frame = read_frame(data, len(magic), len(magic))
     if isinstance(frame, Damage):
-        raise DamagedError(name, frame.offset, frame.problem, remedy)
+        raise DamagedError(name, frame.offset, frame.problem)
     if frame.link != link_of(ORIGIN, frame.payload):
-        raise DamagedError(name, len(magic), "its first frame follows from another one", remedy)
+        raise DamagedError(name, len(magic), "its first frame follows from another one")
     return frame
 
 
-def decoded_head(name: str, offset: int, payload: bytes, of: type[H], number: int, remedy: str = "") -> H:
+def decoded_head(name: str, offset: int, payload: bytes, of: type[H], number: int) -> H:
     """Return the head of a file.
 
     Args:
@@ -124,7 +124,7 @@ def decoded_head(name: str, offset: int, payload: bytes, of: type[H], number: in
             content = msgspec.msgpack.decode(payload)
             found = content.get("format") if isinstance(content, dict) else None
     if not isinstance(found, int) or found == number:
-        raise DamagedError(name, offset, f"its head cannot be read: {problem}", remedy)
+        raise DamagedError(name, offset, f"its head cannot be read: {problem}")
     raise JournalError(f"{name}: has format {found}, and this version of PRISM reads {number}")
 
 

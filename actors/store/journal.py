@@ -7,7 +7,7 @@ in any language.
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
@@ -20,7 +20,16 @@ from actors.core.files import refuse_deep
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of
 from actors.store.disk import Disk, OpenFile, write_whole
 from actors.store.framed_files import decoded_head, first_frame, frames_in, reading
-from actors.store.segments import Sealed, check_segment, read_segment, segment_name, segment_names, start_of
+from actors.store.segments import (
+    Place,
+    Sealed,
+    check_segment,
+    read_segment,
+    segment_names,
+    segments_from,
+    start_of,
+    write_segment,
+)
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.rows import read_head
@@ -46,7 +55,9 @@ FREE_SETTINGS = (
 PLACES = (("oracle", "tape_path"), ("llm", "ca_file"))
 """Settings, each with its section, that are not in the header either: places on one machine."""
 
-NO_HEADER = "without its header a journal cannot be used"
+
+_COPIED_BYTES = 1 << 20
+"""Bytes that are copied at a time."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,17 +161,24 @@ def read_header(disk: Disk) -> tuple[Header, int]:
 
 
 def read_tail(disk: Disk) -> Tail:
-    """Return the beginning of `journal.prism`.
-
-    Raises:
-        JournalError: there is no journal, or it has another format.
-        DamagedError: the header cannot be read.
-    """
+    """Return the beginning of `journal.prism`. It raises the errors of `read_header`."""
     try:
         with disk.open_file(JOURNAL) as file:
             return _tail_of(file)
     except FileNotFoundError:
         raise JournalError(f"{JOURNAL}: there is none, so nothing was run here; use `prism run`") from None
+
+
+def _tail_of(file: OpenFile) -> Tail:
+    frame = first_frame(file, JOURNAL, MAGIC)
+    stored = decoded_head(JOURNAL, len(MAGIC), frame.payload, _Stored, FORMAT)
+    try:
+        refuse_deep(stored.config)
+        check_shapes(stored.tables)
+    except ValueError as error:
+        raise DamagedError(JOURNAL, len(MAGIC), f"its head cannot be read: {error}") from None
+    header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
+    return Tail(header, stored.sealed or Sealed(first=frame.end, start=frame.end), frame.end)
 
 
 def journal_size(disk: Disk) -> int:
@@ -172,14 +190,11 @@ def journal_size(disk: Disk) -> int:
 def cut_journal(disk: Disk, scan: JournalScan) -> None:
     """Cut the journal after the whole ticks that a scan has found."""
     tail = read_tail(disk)
-    if not scan.in_segment:
+    if scan.sealed is None:
         disk.truncate(JOURNAL, scan.end - tail.shift)
-        return
-    # The last segment that stays knows the kinds.
-    kept = [check_segment(disk, name) for name in segment_names(disk, scan.end)[-1:]]
-    start = Sealed(first=tail.sealed.first, start=tail.sealed.first)
-    write_whole(disk, JOURNAL, [head_bytes(tail.header, start.after(kept[0]) if kept else start)])
-    remove_unused_segments(disk)
+    else:
+        write_whole(disk, JOURNAL, [head_bytes(tail.header, scan.sealed)])
+        remove_unused_segments(disk)
 
 
 def remove_unused_segments(disk: Disk) -> None:
@@ -204,8 +219,8 @@ def read_ticks(
     """
     with reading(JOURNAL), disk.open_file(JOURNAL) as file:
         tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
-        place, shift = offset or tail.sealed.first, tail.shift
-        unsealed = ((start + shift, frame) for start, frame in frames_in(file, max(place - shift, tail.at)))
+        place, shift = Place(tick, offset or tail.sealed.first, link), tail.shift
+        unsealed = ((start + shift, frame) for start, frame in frames_in(file, max(place.offset - shift, tail.at)))
         for start, frame in chain(_sealed_frames(disk, place, tail.sealed), unsealed):
             if isinstance(frame, Damage):
                 yield frame._replace(offset=start)
@@ -223,6 +238,19 @@ def read_ticks(
             tick, link = tick + 1, frame.link
 
 
+def _sealed_frames(disk: Disk, place: Place, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:
+    """Yield `(place, frame)` of the sealed ticks from a place on; the last item is the damage, if any."""
+    for found in segments_from(disk, place, sealed, lambda name: read_segment(disk, name)):
+        if isinstance(found, Damage):
+            yield found.offset, found
+            return
+        at = found[0].start
+        for frame in found[1]:
+            if at >= place.offset:
+                yield at, frame
+            at = frame.end
+
+
 class JournalScan(NamedTuple):
     """The result of reading a journal from an offset on.
 
@@ -230,7 +258,7 @@ class JournalScan(NamedTuple):
         ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
         links: `{offset after a frame: its link}`, for the offsets that were asked for.
         damage: the reason why the frames end before the file does; None if they do not.
-        in_segment: whether the damage is in a sealed segment, where a crash leaves no damage.
+        sealed: the part before damage in a sealed segment, where a crash leaves none; None without such damage.
     """
 
     ticks: int
@@ -238,7 +266,7 @@ class JournalScan(NamedTuple):
     link: bytes
     links: dict[int, bytes]
     damage: Damage | None
-    in_segment: bool = False
+    sealed: Sealed | None = None
 
 
 def scan_journal(
@@ -272,24 +300,15 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
     """
     sealed = read_tail(disk).sealed
     end, damage = Sealed(first=sealed.first, start=sealed.first), None
-    for name in segment_names(disk, sealed.start):
-        try:
-            segment = check_segment(disk, name)
-        except DamagedError as error:
-            damage = Damage(start_of(name), str(error))
-            break
-        if (segment.start, segment.tick, segment.before, segment.kinds[: segment.known]) != (
-            *(end.start, end.tick, end.link, end.kinds),
-        ):
-            damage = Damage(end.start, f"{name}: does not follow from the segment before it")
-            break
-        end = end.after(segment)
-    if damage is None and end.start < sealed.start:
-        damage = Damage(end.start, f"{segment_name(end.start)}: is missing")
-    elif damage is None and end != sealed:
+    for found in segments_from(disk, Place(0, sealed.first, ORIGIN), sealed, lambda name: (check_segment(disk, name),)):
+        if isinstance(found, Damage):
+            damage = found
+        else:
+            end = end.after(found[0])
+    if damage is None and end != sealed:
         damage = Damage(end.start, "its header names another end of what is sealed than the last segment")
     if damage is not None:
-        return JournalScan(end.tick, end.start, end.link, {}, damage, in_segment=True)
+        return JournalScan(end.tick, end.start, end.link, {}, damage, end)
     return scan_journal(disk, sealed.start, tick=sealed.tick, link=sealed.link, offsets=offsets)
 
 
@@ -300,41 +319,108 @@ def link_at(disk: Disk, place: int) -> bytes | None:
         DamagedError: its segment is damaged.
     """
     for name in segment_names(disk, place)[-1:]:
-        frames = read_segment(disk, name)[1]
-        return next((frame.link for frame in frames if frame.end == place), None)
+        return next((frame.link for frame in read_segment(disk, name)[1] if frame.end == place), None)
     return ORIGIN if place == read_tail(disk).sealed.first else None
 
 
-def _tail_of(file: OpenFile) -> Tail:
-    frame = first_frame(file, JOURNAL, MAGIC, NO_HEADER)
-    stored = decoded_head(JOURNAL, len(MAGIC), frame.payload, _Stored, FORMAT, NO_HEADER)
-    try:
-        refuse_deep(stored.config)
-        check_shapes(stored.tables)
-    except ValueError as error:
-        raise DamagedError(JOURNAL, len(MAGIC), f"its head cannot be read: {error}", NO_HEADER) from None
-    header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
-    return Tail(header, stored.sealed or Sealed(first=frame.end, start=frame.end), frame.end)
+class JournalWriter:
+    """A journal that is written: it appends ticks, and seals them where they fill a segment. Its methods block.
 
+    The end of a segment depends on the ticks alone: it is after the first tick with which the unsealed ticks fill it.
+    So equal runs have equal segments, however often they were interrupted or how their ticks were written.
 
-def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:
-    """Yield `(place, frame)` of the sealed ticks from a place on; the last item is the damage, if any."""
-    expected = place
-    names = segment_names(disk, sealed.start) if place < sealed.start else []
-    before = sum(start_of(name) <= place for name in names)
-    for name in names[max(0, before - 1) :]:
-        try:
-            segment, frames = read_segment(disk, name)
-        except DamagedError as error:
-            yield start_of(name), Damage(start_of(name), str(error))
+    Args:
+        segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
+    """
+
+    def __init__(self, disk: Disk, segment_bytes: int = 0) -> None:
+        self._disk = disk
+        self._segment_bytes = segment_bytes
+        self._unsealed: range | None = None
+        """The places of the ticks after the last full segment; None until the first is appended, if any is sealed."""
+        self._full: list[int] = []
+        """The places at which full segments end that are not sealed yet."""
+        self._is_synced = False
+        """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
+
+    def append(self, frames: Sequence[bytes]) -> None:
+        """Append ticks, and wait until they are on the medium."""
+        self._open()
+        if not frames:
             return
-        if segment.start > expected or segment.start < expected != place:
-            break
-        at = segment.start
-        for frame in frames:
-            if at >= place:
-                yield at, frame
-            at = frame.end
-        expected = at
-    if expected < sealed.start:
-        yield expected, Damage(expected, f"{segment_name(expected)}: is missing")
+        self._is_synced = False
+        self._disk.append(JOURNAL, b"".join(frames))
+        self.sync()
+        self._count(map(len, frames))
+
+    def copy(self, ticks: Iterable[TickFrame]) -> None:
+        """Append ticks of another journal, some at a time, seal them, and wait until all are on the medium."""
+        part, size = list[bytes](), 0
+        for frame in ticks:
+            part.append(encode_frame(frame.link, frame.payload))
+            size += len(part[-1])
+            if size >= _COPIED_BYTES:
+                self.append(part)
+                self.seal()
+                part, size = [], 0
+        self.append(part)
+        self.seal()
+        self.sync()
+
+    def sync(self) -> None:
+        """Wait until everything written is on the medium, also the last writes of an earlier process."""
+        if not self._is_synced:
+            self._disk.sync(JOURNAL)
+            self._is_synced = True
+
+    def seal(self) -> bool:
+        """Seal the ticks that fill segments, also those that an earlier process has left; return whether any do."""
+        self._open()
+        if not self._full:
+            return False
+        tail = read_tail(self._disk)
+        sealed = tail.sealed
+        with self._disk.open_file(JOURNAL) as file:
+            frames = frames_in(file, tail.at)
+            for end in self._full:
+                at, payloads, link = sealed.start - tail.shift, list[bytes](), sealed.link
+                for _, found in frames:
+                    if isinstance(found, Damage):
+                        raise DamagedError(JOURNAL, found.offset, found.problem)
+                    payloads.append(found.payload)
+                    link = found.link
+                    if found.end + tail.shift >= end:
+                        break
+                try:
+                    sealed = sealed.after(write_segment(self._disk, sealed, tail.header.tables, payloads))
+                except ValueError as error:
+                    raise DamagedError(JOURNAL, at, f"a tick cannot be read: {error}") from None
+                if sealed.link != link:
+                    raise DamagedError(JOURNAL, at, "its ticks do not follow from the last that is sealed")
+            places = range(sealed.start - tail.shift, file.size(), _COPIED_BYTES)
+            left = (file.read(place, _COPIED_BYTES) for place in places)
+            write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, sealed)], left))
+        self._is_synced = True
+        self._full.clear()
+        return True
+
+    def _open(self) -> None:
+        """Count the ticks that an earlier process has left, once."""
+        if self._unsealed is not None or not self._segment_bytes:
+            return
+        tail = read_tail(self._disk)
+        self._unsealed = range(tail.sealed.start, tail.sealed.start)
+        if self._disk.size(JOURNAL) > tail.at:
+            with self._disk.open_file(JOURNAL) as file:
+                self._count(frame.end - start for start, frame in frames_in(file, tail.at) if isinstance(frame, Frame))
+
+    def _count(self, sizes: Iterable[int]) -> None:
+        """Note where segments end, after frames of these sizes."""
+        if self._unsealed is None:
+            return
+        for size in sizes:
+            start, end = self._unsealed.start, self._unsealed.stop + size
+            if end - start >= self._segment_bytes:
+                self._full.append(end)
+                start = end
+            self._unsealed = range(start, end)

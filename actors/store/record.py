@@ -21,7 +21,7 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage
 from actors.store.disk import Disk, RealDisk
 from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
-from actors.store.segments import TableRows, segment_columns, segment_name, segment_names, start_of
+from actors.store.segments import Place, TableRows, segment_columns, segments_from
 from prism.agents.waves import Kind
 from prism.columns import Ints
 from prism.events import KINDS, MADE, OF_EVERY_RUN, OF_FEEDS, ON_TIES
@@ -41,14 +41,6 @@ _KNOWN: Final = {table.name: table.shape.columns for table in (*OF_EVERY_RUN, *O
 
 Wanted = Mapping[str, Collection[str]]
 """`{table: its columns}` that a reader needs. A table without columns still has the rows of each tick."""
-
-
-class Place(NamedTuple):
-    """The beginning of a tick in the journal: the tick, the offset of its frame, and the link before it."""
-
-    tick: int
-    offset: int
-    link: bytes
 
 
 _tick = attrgetter("tick")
@@ -226,35 +218,20 @@ class Record:
     def _blocks(self, first: int, until: int | None, wanted: Wanted) -> Iterator[Block]:
         """Yield the blocks that have ticks from `first` to before `until`, and perhaps ticks around these."""
         place, sealed = self.place_before(first), read_tail(self.disk).sealed
-        names = segment_names(self.disk, sealed.start) if place.offset < sealed.start else []
-        begun = max(0, sum(start_of(name) <= place.offset for name in names) - 1)
-        for number, name in enumerate(names[begun:]):
-            if until is not None and place.tick >= until:
+        for found in segments_from(
+            self.disk, place, sealed, lambda name: segment_columns(self.disk, name, wanted, first)
+        ):
+            if isinstance(found, Damage):  # after no further tick
+                yield Block(place.tick, 0, self.together((), wanted), place, found)
                 return
-            try:
-                segment, tables = segment_columns(self.disk, name, wanted if place.tick >= first else {})
-                if place.tick < first < segment.tick + segment.ticks:
-                    segment, tables = segment_columns(self.disk, name, wanted)
-            except DamagedError as error:
-                yield self._nothing(place, wanted, Damage(start_of(name), str(error)))
-                return
-            if segment.end <= place.offset or (
-                segment.start != place.offset and (number or segment.start > place.offset)
-            ):
-                break
-            if segment.start == place.offset and (segment.tick, segment.before) != (place.tick, place.link):
-                problem = f"{name}: does not follow from the segment before it"
-                yield self._nothing(place, wanted, Damage(segment.start, problem))
-                return
+            segment, tables = found
             self._know(0, segment.kinds)
             place = Place(segment.tick + segment.ticks, segment.end, segment.after)
             self._keep(place)
             if place.tick > first:
                 yield Block(segment.tick, segment.ticks, tables, place)
-        if place.offset < sealed.start:
-            problem = f"{segment_name(place.offset)}: is missing"
-            yield self._nothing(place, wanted, Damage(place.offset, problem))
-            return
+            if until is not None and place.tick >= until:
+                return
         self._know(0, sealed.kinds)
         yield from self._unsealed(place, first, until, wanted)
 
@@ -318,10 +295,6 @@ class Record:
             if column in columns
         }
         return TableRows(none, none, none, values)
-
-    def _nothing(self, place: Place, wanted: Wanted, damage: Damage) -> Block:
-        """Return a block without ticks, after which there is damage."""
-        return Block(place.tick, 0, self.together((), wanted), place, damage)
 
     def _check(self, tables: Mapping[str, TableRows]) -> None:
         """Check that rows of PRISM's own tables name agents, kinds and acts that there are."""

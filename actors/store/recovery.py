@@ -247,7 +247,7 @@ def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> 
     # that is shorter than its checkpoint says was only cut, so the damage is where it was cut.
     if (damage := scan.damage) is not None:
         newest = max((position.journal_bytes for position in candidates), default=0)
-        was_durable = scan.in_segment or damage.offset < newest <= journal_size(disk)
+        was_durable = scan.sealed is not None or damage.offset < newest <= journal_size(disk)
         if not cut_damage and was_durable:
             raise DamagedError(JOURNAL, damage.offset, f"tick {scan.ticks}: {damage.problem}", REMEDY)
         notes.append(f"{JOURNAL}: cut at byte {damage.offset}, after {scan.ticks} whole ticks ({damage.problem})")

@@ -12,10 +12,10 @@ lead from the link before it to the link after it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -55,6 +55,14 @@ _DAMAGES = (*DECODE_ERRORS, KeyError, IndexError)
 
 Kinds = tuple[tuple[str, ...], ...]
 """The kinds of updates and questions that are known, by their numbers: the rows of the table of kinds."""
+
+
+class Place(NamedTuple):
+    """The beginning of a tick in the journal: the tick, the offset of its frame, and the link before it."""
+
+    tick: int
+    offset: int
+    link: bytes
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +169,36 @@ def segment_names(disk: Disk, end: int) -> list[str]:
     return sorted(name for name in disk.names() if 0 <= start_of(name) < end)
 
 
+Found = TypeVar("Found", bound="tuple[Any, ...]")
+
+
+def segments_from(disk: Disk, place: Place, sealed: Sealed, read: Callable[[str], Found]) -> Iterator[Found | Damage]:
+    """Yield what is read of each segment from the one with a place on; the last item is the damage, if any.
+
+    Args:
+        read: returns of a segment's file its head, and more.
+    """
+    names = segment_names(disk, sealed.start) if place.offset < sealed.start else []
+    at, kinds = place, Kinds()
+    for name in names[max(0, sum(start_of(name) <= place.offset for name in names) - 1) :]:
+        try:
+            found = read(name)
+        except DamagedError as error:
+            yield Damage(start_of(name), str(error))
+            return
+        segment: Segment = found[0]
+        if not segment.start <= at.offset < segment.end or segment.start < at.offset > place.offset:
+            break
+        known = segment.kinds[: segment.known if kinds else 0]
+        if segment.start == at.offset and (segment.tick, segment.before, known) != (at.tick, at.link, kinds):
+            yield Damage(segment.start, f"{name}: does not follow from the segment before it")
+            return
+        yield found
+        at, kinds = Place(segment.tick + segment.ticks, segment.end, segment.after), segment.kinds
+    if at.offset < sealed.start:
+        yield Damage(at.offset, f"{segment_name(at.offset)}: is missing")
+
+
 def write_segment(disk: Disk, sealed: Sealed, tables: Sequence[Shape], payloads: Iterable[bytes]) -> Segment:
     """Write the ticks after those that are sealed into a segment: the whole file, or nothing.
 
@@ -240,18 +278,18 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
 
 
 def segment_columns(
-    disk: Disk, name: str, wanted: Mapping[str, Collection[str]]
+    disk: Disk, name: str, wanted: Mapping[str, Collection[str]], first: int = 0
 ) -> tuple[Segment, dict[str, TableRows]]:
     """Return the head of a segment, and some columns of some tables. No other column is read.
 
     Args:
-        wanted: `{table: columns}`.
+        wanted: `{table: columns}`; first: no column is read of a segment that ends before this tick.
 
     Raises:
         DamagedError: what is read is not what was written.
         JournalError: it has another format, or cannot be read.
     """
-    segment, stored = _read(disk, name, wanted)
+    segment, stored = _read(disk, name, wanted, first)
     with _unharmed(name):
         _, counts, columns = _opened(segment, stored)
         waves: dict[int, list[tuple[int, int, int]]] = {}
@@ -328,18 +366,25 @@ def _opened(
 
 
 def _read(
-    disk: Disk, name: str, wanted: Mapping[str, Collection[str]] | None = None
+    disk: Disk, name: str, wanted: Mapping[str, Collection[str]] | None = None, first: int = 0
 ) -> tuple[Segment, dict[Block, bytes]]:
     """Return the head of a segment and its compressed blocks: those of the heads and of the wanted columns, or all."""
+
+    def is_wanted(block: Block) -> bool:
+        if wanted is None or block.table == _HEADS:
+            return True
+        shape = segment.tables[block.table]
+        return segment.tick + segment.ticks > first and shape.columns[block.column][0] in wanted.get(shape.name, ())
+
     with reading(name), disk.open_file(name) as file:
-        first = first_frame(file, name, MAGIC)
-        segment, found = _head(name, len(MAGIC), first.payload), dict[Block, bytes]()
-        end = first.end + sum(HEAD.size + block.stored for block in segment.blocks)
+        head = first_frame(file, name, MAGIC)
+        segment, found = _head(name, len(MAGIC), head.payload), dict[Block, bytes]()
+        end = head.end + sum(HEAD.size + block.stored for block in segment.blocks)
         if file.size() != end:
             raise DamagedError(name, min(end, file.size()), f"it has {file.size()} bytes, and its head says {end}")
-        before, at = len(MAGIC), first.end
+        before, at = len(MAGIC), head.end
         for block in segment.blocks:
-            if wanted is None or _is_wanted(segment, block, wanted):
+            if is_wanted(block):
                 link = HEAD.unpack(file.read(before, HEAD.size))[2]
                 frame = read_frame(file.read(at, HEAD.size + block.stored), 0, at)
                 if isinstance(frame, Damage):
@@ -349,13 +394,6 @@ def _read(
                 found[block] = frame.payload
             before, at = at, at + HEAD.size + block.stored
     return segment, found
-
-
-def _is_wanted(segment: Segment, block: Block, wanted: Mapping[str, Collection[str]]) -> bool:
-    if block.table == _HEADS:
-        return True
-    shape = segment.tables[block.table]
-    return shape.columns[block.column][0] in wanted.get(shape.name, ())
 
 
 def _head(name: str, offset: int, payload: bytes) -> Segment:
