@@ -247,5 +247,6 @@ def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None =
         first: the first tick; `until`: the one after the last; None for all ticks.
     """
     record = Record(path)
-    for tick in record.ticks(first, until, *tables_of(*wanted)):
-        yield messages_in(tick, record.shapes, record.kinds, *wanted)
+    for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
+        for tick in block.each_tick():
+            yield messages_in(tick, record.shapes, record.kinds, *wanted)

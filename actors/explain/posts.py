@@ -15,7 +15,7 @@ from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.explain.tree import TEXT, Node
 from actors.explain.turns import rows_of
 from actors.runtime.simulation import Simulation
-from actors.store.messages import messages_where
+from actors.store.messages import read_messages
 from actors.store.posts import posts_until
 from prism.agents import MOVED, Update
 from prism.events import PostEvent
@@ -101,7 +101,7 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
         raise RunDirectoryError(f"{run.path}: there is no post {post} in the ticks 0 to {run.length - 1:,}")
     tree = posts.ids[posts.roots == posts.roots[place]]
     kept = dict.fromkeys(("posts", "likes"), lambda columns: np.isin(columns["post"], tree))
-    return [*messages_where(run.record, kept, PostEvent, until=run.length)]
+    return [*read_messages(run.record, PostEvent, kept=kept, until=run.length)]
 
 
 async def _causes(

@@ -1,31 +1,28 @@
 """A run's record, read to its end and further as it grows: states over time, and the states of any tick.
 
-Memory is bounded whatever the record's length, but for the posts: the course keeps a bounded number of ticks, and so do
-the key frames, from which the states of a tick are worked out. Nothing is written, and no lock is taken.
+Memory grows by the posts, and by some counts for each tick. The key frames, from which the states of a tick are worked
+out, are a bounded number. Nothing is written, and no lock is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.errors import JournalError
 from actors.core.frames import Damage, digest_of
-from actors.core.messages import Message
 from actors.store.course import States
 from actors.store.journal import JOURNAL, journal_size
-from actors.store.messages import messages_in, of_agent, tables_of
 from actors.store.posts import COLUMNS as OF_POSTS
 from actors.store.posts import NO_POSTS, Posts
 from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows
 from actors.store.segments import TableRows
 from prism.agents import DECIDED, FALLBACKS
-from prism.columns import Ints
 
 StateNumbers = NDArray[np.uint8]
 """The number of each agent's state, in the order of agents."""
@@ -89,8 +86,8 @@ class Followed:
         self._posts, self._new_posts = NO_POSTS, list[TableRows]()
         self._lock = Lock()
         self._counted = np.zeros(len(COUNTED), np.int64)
-        self._stride = 1
-        self._course = Samples([], [], [])
+        self._counts = list[NDArray[np.int32]]()
+        """The counts of `COUNTED` and of each state after each tick, of shape (ticks, counts)."""
         self._spacing = SPACING_BYTES
         self._key_frames = [self._key_frame()]
         self._cursor = self._key_frames[0]
@@ -139,17 +136,18 @@ class Followed:
             return block is not None and block.damage is None
 
     def course(self) -> Samples:
-        """Return the course so far; its last entry is the last tick that was read."""
+        """Return the course so far, fewer than SAMPLES_MAX ticks and the last tick that was read."""
         with self._lock:
-            ticks, states = list(self._course.ticks), list(self._course.states)
-            counted = list(self._course.counted)
-            if self.ticks and (not ticks or ticks[-1] != self.ticks - 1):
-                ticks.append(self.ticks - 1)
-                states.append(self._states.counts.tolist())
-                counted.append(self._counted.tolist())
-            # A row has all states: before an update names a state, nobody is in it.
-            rows = [[*row, *[0] * (len(self.states) - len(row))][: len(self.states)] for row in states]
-            return Samples(ticks, rows, counted)
+            if self._counts:
+                width = self._counts[-1].shape[1]  # before an update names a state, nobody is in it
+                whole = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in self._counts]
+                self._counts = [np.concatenate(whole)]
+            stride = 1
+            while self.ticks // stride >= SAMPLES_MAX:
+                stride *= 2
+            ticks = sorted({*range(stride - 1, self.ticks, stride), *range(self.ticks)[-1:]})
+            rows = self._counts[0][ticks] if ticks else np.empty((0, len(COUNTED)), np.int32)
+        return Samples(ticks, rows[:, len(COUNTED) :].tolist(), rows[:, : len(COUNTED)].tolist())
 
     def states_at(self, tick: int) -> StateNumbers:
         """Return the states at the end of a tick.
@@ -177,22 +175,6 @@ class Followed:
             self._cursor = _KeyFrame(tick + 1, 0, found)
         return found.copy()
 
-    def messages(self, first: int, last: int, *wanted: type[Any]) -> Iterator[Any]:
-        """Yield the messages from one tick to another, as far as there are any.
-
-        Args:
-            wanted: their classes; all by default.
-
-        Raises:
-            JournalError: the journal cannot be read.
-        """
-        for tick in self.record.ticks(first, last + 1, *tables_of(*wanted)):
-            yield from messages_in(tick, self.record.shapes, self.record.kinds, *wanted)
-
-    def of_agent(self, agent: int, first: int, last: int) -> Iterator[Message]:
-        """Yield the messages of an agent from one tick to another, as far as there are any."""
-        return of_agent(self.record, agent, first, last + 1)
-
     def _key_frame(self) -> _KeyFrame:
         return _KeyFrame(self.ticks, self._end.offset, self._states.of_agents.astype(np.uint8))
 
@@ -201,7 +183,7 @@ class Followed:
         inside = self._states.add(block, self._states.moved(block, kinds))
         if len(self.states) > STATES_MAX:
             raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
-        # 1. What else is counted, after each tick, of shape (ticks, counts).
+        # 1. The counts after each tick, of shape (ticks, counts).
         ticks, codes = tick_of_rows(tables["updates"]) - block.first, tables["updates"].columns["kind"]
         columns = [rows_of_ticks(tables["questions"], block)]
         for sources in (DECIDED - FALLBACKS, FALLBACKS):
@@ -210,28 +192,14 @@ class Followed:
         counted = np.column_stack(columns).cumsum(axis=0) + self._counted
         if (posts := tables.get("posts")) is not None:
             self._new_posts.append(posts)
-        # 2. The samples.
-        self._sample(block, inside, counted)
+        self._counts.append(np.hstack((counted, inside)).astype(np.int32))
         if block.ticks:
             self._counted = counted[-1]
         self.ticks = block.first + block.ticks
         self._end = block.end or self._end
-        # 3. A key frame, if it is its turn.
+        # 2. A key frame, if it is its turn.
         if self._end.offset - self._key_frames[-1].offset >= self._spacing:
             self._key_frames.append(self._key_frame())
             if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):
                 self._key_frames = self._key_frames[::2]
                 self._spacing *= 2
-
-    def _sample(self, block: Block, inside: Ints, counted: Ints) -> None:
-        """Add those ticks of a block to the course whose turn it is."""
-        at = block.first
-        while (at := at + -(at + 1) % self._stride) < block.first + block.ticks:
-            course = self._course
-            course.ticks.append(at)
-            course.states.append(inside[at - block.first].tolist())
-            course.counted.append(counted[at - block.first].tolist())
-            if len(course.ticks) == SAMPLES_MAX:
-                self._stride *= 2
-                self._course = Samples(course.ticks[1::2], course.states[1::2], course.counted[1::2])
-            at += 1

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter, ne
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -136,19 +137,23 @@ def differing_agents(was: Framed, would: Framed, size: int) -> list[int]:
     return found
 
 
-def messages_where(
-    record: Record, kept: Mapping[str, Callable[[Any], Any]], *wanted: type[Any], until: int | None = None
+def read_messages(
+    record: Record,
+    *wanted: type[Any],
+    kept: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}),
+    first: int = 0,
+    until: int | None = None,
 ) -> Iterator[Any]:
-    """Yield those messages of a run whose rows are kept.
+    """Yield the messages of a run from one tick to before another, in their order.
 
     Args:
+        wanted: their classes; all by default.
         kept: `{table: returns of its columns whether each row is kept}`; of other tables all rows are.
-        wanted, until: as in `ticks_of`.
 
     Raises:
         JournalError: the journal cannot be read.
     """
-    for block in record.blocks(until=until, wanted=record.all_of(*tables_of(*wanted))):
+    for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
         tables = {
             name: selected(table, kept[name](table.columns)) if name in kept else table
             for name, table in block.tables.items()
@@ -158,13 +163,10 @@ def messages_where(
 
 
 def of_agent(record: Record, agent: int, first: int = 0, until: int | None = None) -> Iterator[Message]:
-    """Yield the messages of one agent, in their order.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
-    for tick in record.agent(agent, first, until):
-        yield from messages_in(tick, record.shapes, record.kinds)
+    """Yield the messages of one agent, as `read_messages` does."""
+    wanted = [each for each in _TABLES if each is not Intervened]
+    kept = dict.fromkeys(tables_of(*wanted), lambda columns: np.equal(columns[AGENT], agent))
+    return read_messages(record, *wanted, kept=kept, first=first, until=until)
 
 
 def _made(tick: int, tables: dict[str, Part], shapes: Sequence[Shape], kinds: Sequence[Kind]) -> Iterator[Any]:

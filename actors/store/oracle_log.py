@@ -12,10 +12,10 @@ A run's log is read up to any damage; a run without a log has no answers. A log 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,7 +25,7 @@ from actors.core.messages import LATE, Decided, QuestionName, Retried, name_of_q
 from actors.core.state import Effort
 from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.framed_files import check_magic, read_frames, reading
-from actors.store.messages import messages_where
+from actors.store.messages import read_messages
 from actors.store.record import Record
 from prism.agents import Question, Source, Update
 from prism.llm.spending import Ledger
@@ -56,30 +56,6 @@ def encode_answer(record: bytes) -> bytes:
     return encode_frame(ORIGIN, record)
 
 
-def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
-    """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any.
-
-    An answer names all calls that it took, those before a `Retried` included.
-    """
-    unanswered: dict[QuestionName, Ledger] = {}
-    for found in read_records(disk, offset):
-        if isinstance(found, Damage):
-            yield found
-            return
-        record, end = found
-        name = (record.agent, record.asked, record.trigger)
-        if isinstance(record, Judged):
-            continue
-        if isinstance(record, Retried):
-            unanswered.setdefault(name, Ledger()).add(record.spent)
-        elif name in unanswered:
-            ledger = unanswered.pop(name)
-            ledger.add(record.spent)
-            yield msgspec.structs.replace(record, spent=ledger.total), end
-        else:
-            yield record, end
-
-
 def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRecord, int] | Damage]:
     """Yield `(record, offset after it)` from an offset on; the last item is the damage, if any."""
     for start, frame in read_frames(disk, ANSWERS, offset):
@@ -91,6 +67,31 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
         except DECODE_ERRORS as error:
             yield Damage(start, f"a frame holds no answer: {error}")
             return
+
+
+def records_in(disk: Disk, end: int | None = None) -> Iterator[LogRecord]:
+    """Yield the records of a log in its order, up to any damage, or up to an offset; none if there is no log."""
+    for found in read_records(disk) if ANSWERS in disk.names() else ():
+        if isinstance(found, Damage) or (end is not None and found[1] > end):
+            return
+        yield found[0]
+
+
+def answers_of(records: Iterable[LogRecord]) -> Iterator[LoggedAnswer]:
+    """Yield the answers among records, each with all calls that it took, also those before a `Retried`."""
+    unanswered: dict[QuestionName, Ledger] = {}
+    for record in records:
+        if isinstance(record, Judged):
+            continue
+        name = (record.agent, record.asked, record.trigger)
+        if isinstance(record, Retried):
+            unanswered.setdefault(name, Ledger()).add(record.spent)
+        elif name in unanswered:
+            ledger = unanswered.pop(name)
+            ledger.add(record.spent)
+            yield msgspec.structs.replace(record, spent=ledger.total)
+        else:
+            yield record
 
 
 def create_answers(disk: Disk) -> None:
@@ -138,17 +139,14 @@ def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:
     return AnswersScan(answers, end, damage, Effort(spent=spent.total, retries=dict(retries)))
 
 
-R = TypeVar("R")
-
-
 def logged_in(path: Path) -> Iterator[LogRecord]:
     """Yield the records of a run's log, in its order."""
-    return (record for record, _ in _up_to_damage(path, read_records))
+    return records_in(RealDisk(path))
 
 
 def answers_in(path: Path) -> Iterator[LoggedAnswer]:
     """Yield the answers of a run's log, each with all calls that it took."""
-    return (answer for answer, _ in _up_to_damage(path, read_answers))
+    return answers_of(logged_in(path))
 
 
 def judgements_in(path: Path) -> list[Judged]:
@@ -160,51 +158,39 @@ class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
     Args:
-        end: the end of the log's whole records.
+        end: the end of the log's whole records; None for that of the file.
         asked_from: the first tick whose questions are asked again.
     """
 
-    def __init__(self, disk: Disk, end: int, asked_from: int = 0) -> None:
-        self._disk = disk
-        self._records = read_answers(disk)
-        self._end = end
-        self._asked_from = asked_from
-        self._at = FIRST_ANSWER
+    def __init__(self, disk: Disk, end: int | None = None, asked_from: int = 0) -> None:
+        self._disk, self._end, self._asked_from = disk, end, asked_from
+        self._answers = answers_of(records_in(disk, end))
         self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
 
     def judgements(self) -> list[Judged]:
         """Return every judgement of the log."""
-        found = []
-        for each in read_records(self._disk):
-            if isinstance(each, Damage) or each[1] > self._end:
-                break
-            if isinstance(each[0], Judged):
-                found.append(each[0])
-        return found
+        return [each for each in records_in(self._disk, self._end) if isinstance(each, Judged)]
 
     def take(self, question: Question[Any]) -> Decided | None:
         name = name_of_question(question)
         while not (answers := self._read.get(name)):
-            record = next(self._records, None) if self._at < self._end else None
-            if record is None or isinstance(record, Damage):
-                self._at = self._end
+            if not self._read_on():
                 return None
-            decided, self._at = record
-            if decided.asked >= self._asked_from:
-                self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
         found = answers.popleft()
         if not answers:
             del self._read[name]
         return found
 
     def are_left(self) -> bool:
-        return self._at < self._end or bool(self._read)
+        return bool(self._read) or self._read_on()
 
-
-def answers_by_question(path: Path) -> RecordedAnswers:
-    """Return the answers of a run's log, to be taken by their questions."""
-    disk = RealDisk(path)
-    return RecordedAnswers(disk, disk.size(ANSWERS) if ANSWERS in disk.names() else 0)
+    def _read_on(self) -> bool:
+        """Read one answer more; return whether there was one."""
+        for decided in self._answers:
+            if decided.asked >= self._asked_from:
+                self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
+                return True
+        return False
 
 
 class KeptAnswers:
@@ -229,7 +215,7 @@ class KeptAnswers:
             kinds = enumerate(record.kinds)
             return np.isin(updates["kind"], [place for place, kind in kinds if kind[3::2] == (Source.TIMEOUT, LATE)])
 
-        messages = messages_where(record, {"updates": is_late}, Question, Update, until=ticks) if logged else ()
+        messages = read_messages(record, Question, Update, kept={"updates": is_late}, until=ticks) if logged else ()
         for each in messages:
             if isinstance(each, Question):
                 asked[each.agent, each.trigger] = each
@@ -253,11 +239,3 @@ class KeptAnswers:
     def of(self, question: Question[Any]) -> Decided | None:
         same, decided = self._of.get(name_of_question(question), (b"", None))
         return decided if same == question_hash(question) else None
-
-
-def _up_to_damage(path: Path, read: Callable[[Disk], Iterator[tuple[R, int] | Damage]]) -> Iterator[tuple[R, int]]:
-    disk = RealDisk(path)
-    for found in read(disk) if ANSWERS in disk.names() else ():
-        if isinstance(found, Damage):
-            return
-        yield found

@@ -107,13 +107,6 @@ class Block(NamedTuple):
         found: Ints = np.repeat(of_wave * agents, rows.rows) + rows.columns[AGENT]
         return found
 
-    def of_agent(self, agent: int) -> Block:
-        """Return the rows of one agent, of the tables that have a column of agents."""
-        tables = {name: table for name, table in self.tables.items() if AGENT in table.columns}
-        return self._replace(
-            tables={name: selected(table, np.equal(table.columns[AGENT], agent)) for name, table in tables.items()}
-        )
-
 
 def tick_of_rows(table: TableRows) -> Ints:
     """Return the tick of each row."""
@@ -194,17 +187,6 @@ class Record:
         parts = [each.columns for each in found if len(each.rows)] or [self._no_rows(name, wanted[name]).columns]
         ticks = np.concatenate([np.empty(0, np.int64), *map(tick_of_rows, found)])
         return {"tick": ticks, **{column: joined([part[column] for part in parts]) for column in parts[0]}}
-
-    def ticks(self, first: int = 0, until: int | None = None, *tables: str) -> Iterator[Tick]:
-        """Yield the rows of each tick, up to any damage; of all tables by default."""
-        for block in self.blocks(first, until, self.all_of(*tables)):
-            yield from block.each_tick()
-
-    def agent(self, agent: int, first: int = 0, until: int | None = None) -> Iterator[Tick]:
-        """Yield the rows of one agent in each tick that has some, of the tables with a column of agents."""
-        of_agents = [name for name, columns in self._columns.items() if AGENT in columns]
-        for block in self.blocks(first, until, self.all_of(*of_agents)):
-            yield from (tick for tick in block.of_agent(agent).each_tick() if tick.tables)
 
     def place_before(self, tick: int) -> Place:
         """Return the last place that is known and not after a tick."""

@@ -15,7 +15,7 @@ from actors.factory.domains import look_at_domain
 from actors.factory.input_files import load_posts
 from actors.store.listing import list_run
 from actors.store.messages import questions_in
-from actors.store.oracle_log import ANSWERS, answers_by_question
+from actors.store.oracle_log import ANSWERS, RecordedAnswers
 from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
@@ -317,7 +317,7 @@ class Made:
 
     def _questions(self) -> Iterator[Columns]:
         """Yield all questions, each with the update that decided it, and with its answer in the log."""
-        run, kinds, answers = self.run, self.run.record.kinds, answers_by_question(self.run.path)
+        run, kinds, answers = self.run, self.run.record.kinds, RecordedAnswers(self.run.disk)
         prices, (decided_ticks, decided), at, lost = run.config.llm.prices, self._decided(), 0, 0
         seed = b"%d:" % run.header.seed
         for block in run.blocks(run.record.all_of("questions")):

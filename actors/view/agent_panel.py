@@ -9,7 +9,7 @@ from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, plural, text_of
 from actors.store.followed import Followed
-from actors.store.messages import messages_where
+from actors.store.messages import of_agent, read_messages
 from actors.studies.causes.record import added_words, kept_causes
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
@@ -54,7 +54,7 @@ class AgentPanel:
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
         self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
         """The first tick that was searched; earlier messages are left out."""
-        messages = [*journal.of_agent(agent, self.since, tick)]
+        messages = [*of_agent(journal.record, agent, self.since, tick + 1)]
         self.questions = list[tuple[Question[Any], Update[Any] | None]]()
         """Each question with the first decided update on its trigger; None before."""
         for each in messages:
@@ -76,7 +76,7 @@ class AgentPanel:
             "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),
             "attributes": lambda columns: columns["agent"] == agent,
         }
-        found = messages_where(journal.record, kept, Intervened, TieChanged, AttributeSet, until=tick + 1)
+        found = read_messages(journal.record, Intervened, TieChanged, AttributeSet, kept=kept, until=tick + 1)
         changed = [*found] if run.opened is not None and "edges" in self._show.event_tables else []
         self.changes = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
         self.person = [*self._show.panel(agent, messages).items()]

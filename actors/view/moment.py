@@ -12,6 +12,7 @@ from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, share
 from actors.store.followed import Followed
+from actors.store.messages import read_messages
 from actors.view.viewed_run import Opened, ViewedRun
 from prism.clock import SimulatedClock
 
@@ -41,7 +42,7 @@ def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> l
     ]
     show = show_of(opened.config)
     if "quarters" in show.pictures:
-        parts += _council(run, show.council(tick, [*journal.messages(tick, tick)]))
+        parts += _council(run, show.council(tick, [*read_messages(journal.record, first=tick, until=tick + 1)]))
     return parts
 
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from actors.core.frames import Damage
 from actors.core.messages import Decided, QuestionName
 from actors.core.ports import Record
 from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
-from actors.store.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
+from actors.store.oracle_log import ANSWERS, LoggedAnswer, answers_of, encode_answer, records_in, scan_answers
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
@@ -55,7 +54,7 @@ def always(_: QuestionName) -> bool:
 
 
 def answers_in(disk: SimulatedDisk) -> list[LoggedAnswer]:
-    return [found[0] for found in read_answers(disk) if not isinstance(found, Damage)]
+    return [*answers_of(records_in(disk))]
 
 
 class Kept(Record):

@@ -40,6 +40,10 @@ def rows_of(ticks: Iterable[Tick]) -> list[Any]:
     ]
 
 
+def read(record: Record, first: int = 0, until: int | None = None) -> list[Any]:
+    return rows_of(tick for block in record.blocks(first, until) for tick in block.each_tick())
+
+
 def whole() -> list[Any]:
     """The rows of each tick, by the payloads of a journal without segments."""
     disk = empty_run()
@@ -51,7 +55,7 @@ def whole() -> list[Any]:
 def test_ticks_are_the_same_from_any_one_to_any_other_sealed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     disk, expected = sealed_run(), whole()
     known = Record(disk)
-    assert rows_of(known.ticks()) == expected
+    assert read(known) == expected
     assert [*map(tuple, known.kinds)] == [*KINDS]
     for size, ticks in ((module.BLOCK_BYTES, module.BLOCK_TICKS), (200, 3)):
         monkeypatch.setattr(module, "BLOCK_BYTES", size)
@@ -59,7 +63,7 @@ def test_ticks_are_the_same_from_any_one_to_any_other_sealed_or_not(monkeypatch:
         for first in range(0, COUNT + 1, 5):
             for until in (first, first + 1, first + 13, COUNT, COUNT + 3, None):
                 for record in (known, Record(disk)):
-                    assert rows_of(record.ticks(first, until)) == expected[first:until], (first, until)
+                    assert read(record, first, until) == expected[first:until], (first, until)
                     assert [*map(tuple, record.kinds)] in ([], [*KINDS[:3]], [*KINDS])
 
 
@@ -78,14 +82,6 @@ def test_a_table_comes_as_a_whole_and_only_the_columns_that_are_asked_for() -> N
     assert {*map(len, (block.tables for block in blocks))} == {1}  # there is no table of likes
     assert sum(int(block.tables["questions"].rows.sum()) for block in blocks) == COUNT
     assert not any(block.tables["questions"].columns for block in blocks)
-
-
-def test_the_rows_of_an_agent_are_those_of_all_that_name_it() -> None:
-    record, expected = Record(sealed_run()), whole()
-    asked = rows_of(record.agent(2, 10, 30))
-    assert asked == [(tick, {"questions": tables["questions"]}) for tick, tables in expected[10:30]]
-    assert rows_of(record.agent(1)) == [(tick, {"updates": ((1,), [1], [1])}) for tick in range(COUNT)]
-    assert rows_of(record.agent(7)) == []
 
 
 def test_a_record_is_read_on_as_it_grows_and_as_ticks_are_sealed() -> None:
@@ -114,7 +110,7 @@ def test_reading_ends_at_damage_and_says_where() -> None:
     assert last_block(disk).damage is None
     # A tick that was not written to its end.
     torn = SimulatedDisk({**disk.files, JOURNAL: disk.files[JOURNAL][:-9]})
-    assert rows_of(Record(torn).ticks()) == ticks[:-1]
+    assert read(Record(torn)) == ticks[:-1]
     damage = last_block(torn).damage
     assert damage is not None
     assert damage.is_end
@@ -129,9 +125,9 @@ def test_reading_ends_at_damage_and_says_where() -> None:
         assert not damage.is_end
         assert problem in damage.problem
         assert damage.offset == start_of(name)
-        read = rows_of(Record(harmed).ticks())
-        assert read == ticks[: len(read)]
-        assert len(read) == check_segment(disk, name).tick
+        found = read(Record(harmed))
+        assert found == ticks[: len(found)]
+        assert len(found) == check_segment(disk, name).tick
 
 
 def run_with(rows: TickRows, known: int = 0) -> SimulatedDisk:
