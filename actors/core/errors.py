@@ -50,19 +50,12 @@ def ungrouped() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        error = first_error(group, PrismError) or _only_error(group)
-        if error is None:
+        error: BaseException = first_error(group, PrismError) or group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, BaseExceptionGroup):
             raise
         raise error from error.__cause__
-
-
-def _only_error(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        if len(error.exceptions) > 1:
-            return None
-        error = error.exceptions[0]
-    return error
 
 
 class ActorError(PrismError):

@@ -6,7 +6,6 @@ among them would lead the writing to any file of the user's.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -31,8 +30,8 @@ JSON_BYTES_MAX = 1 << 26
 JSON_DEPTH_MAX = 64
 """The deepest nesting in a record: whoever shows it goes into it level by level, and Python's stack is limited."""
 
-ABANDONED_AFTER_S = 60.0
-"""The age from which a draft without a lock is abandoned."""
+ABANDONED_AFTER_S = 86_400.0
+"""The seconds without a change after which a draft is abandoned: its process was killed."""
 
 _KINDS: dict[str, Callable[[int], bool]] = {
     "directory": stat.S_ISDIR,
@@ -46,12 +45,12 @@ class NotRegularError(OSError):
     """A path that leads to something other than a regular file. It was not opened.
 
     Args:
-        kind: the thing that is there: "directory", "named pipe", "socket" or "device".
+        mode: its mode. `kind` is the thing that is there: "directory", "named pipe", "socket" or "device".
     """
 
-    def __init__(self, path: Path, kind: str) -> None:
-        self.kind = kind
-        super().__init__(None, f"is a {kind}, and not a regular file", str(path))
+    def __init__(self, path: Path, mode: int) -> None:
+        self.kind = next((kind for kind, is_kind in _KINDS.items() if is_kind(mode)), "special file")
+        super().__init__(None, f"is a {self.kind}, and not a regular file", str(path))
 
 
 class LinkedError(OSError):
@@ -87,11 +86,13 @@ def opened(path: Path) -> Iterator[int]:
         NotRegularError: it is something else. To open a pipe would wait for its writer, and a device may do anything.
         OSError: it cannot be opened.
     """
-    _refuse_unless_regular(path, path.stat().st_mode)
+    if not stat.S_ISREG(mode := path.stat().st_mode):
+        raise NotRegularError(path, mode)
     # It may have been replaced by a pipe meanwhile: without O_NONBLOCK this would wait.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        _refuse_unless_regular(path, os.fstat(descriptor).st_mode)
+        if not stat.S_ISREG(mode := os.fstat(descriptor).st_mode):
+            raise NotRegularError(path, mode)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -110,8 +111,7 @@ def open_own(path: Path, flags: int, mode: int = 0o644) -> int:
     descriptor = os.open(path, (flags & ~os.O_TRUNC) | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISCHR(found.st_mode):
-            _refuse_unless_regular(path, found.st_mode)
+        _refuse_unwritable(path, found.st_mode)
         if found.st_nlink > 1:
             raise LinkedError(path, TWIN)
         if flags & os.O_TRUNC:
@@ -128,8 +128,12 @@ def refuse_link(path: Path) -> None:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
             raise LinkedError(path, "a symbolic link")
-        if not stat.S_ISCHR(mode):  # only the system's administrator makes one, and tests use /dev/full
-            _refuse_unless_regular(path, mode)
+        _refuse_unwritable(path, mode)
+
+
+def _refuse_unwritable(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):  # only an administrator makes one; tests use /dev/full
+        raise NotRegularError(path, mode)
 
 
 def refuse_links(directory: Path) -> None:
@@ -153,19 +157,15 @@ def refuse_links(directory: Path) -> None:
 
 
 def read_regular(path: Path, bytes_max: int) -> bytes:
-    """Return the content of a regular file.
+    """Return the content of a regular file. It raises the errors of `opened`, too.
 
     Raises:
-        NotRegularError: it is no regular file.
         TooLargeError: it has more bytes than `bytes_max`.
-        OSError: it cannot be read.
     """
     with opened(path) as descriptor:
         # The length is not trusted: files of /proc have no length, and a file may grow while it is read.
-        if (
-            os.fstat(descriptor).st_size > bytes_max
-            or len(content := read_descriptor(descriptor, bytes_max)) > bytes_max
-        ):
+        is_large = os.fstat(descriptor).st_size > bytes_max
+        if is_large or len(content := read_descriptor(descriptor, bytes_max)) > bytes_max:
             raise TooLargeError(path, bytes_max)
         return content
 
@@ -175,13 +175,10 @@ def read_json(path: Path) -> Any: ...
 @overload
 def read_json(path: Path, kind: type[T], *, strict: bool = True) -> T: ...
 def read_json(path: Path, kind: Any = Any, *, strict: bool = True) -> Any:
-    """Return the record in a JSON file, which a stranger may have written.
+    """Return the record in a JSON file, which a stranger may have written. It raises the errors of `read_regular`, too.
 
     Raises:
-        NotRegularError: it is no regular file.
-        TooLargeError: it is too long for a record.
         NotJsonError: it is no JSON, is nested too deeply, or is another record.
-        OSError: it cannot be read.
     """
     content = read_regular(path, JSON_BYTES_MAX)
     try:
@@ -234,24 +231,14 @@ def read_descriptor(descriptor: int, bytes_max: int) -> bytes:
 
 
 def chunks_of(path: Path) -> Iterator[bytes]:
-    """Yield the content of a regular file in pieces.
-
-    Raises:
-        NotRegularError: it is no regular file.
-        OSError: it cannot be read.
-    """
+    """Yield the content of a regular file in pieces. It raises the errors of `opened`."""
     with opened(path) as descriptor:
         while chunk := os.read(descriptor, CHUNK_BYTES):
             yield chunk
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a regular file, hexadecimal.
-
-    Raises:
-        NotRegularError: it is no regular file.
-        OSError: it cannot be read.
-    """
+    """Return the SHA-256 of a regular file, hexadecimal. It raises the errors of `opened`."""
     digest = sha256()
     for chunk in chunks_of(path):
         digest.update(chunk)
@@ -273,7 +260,8 @@ def write_file(path: Path, content: bytes, *, follows: bool = False) -> None:
         if not follows:
             refuse_link(path)
         target = path.resolve()
-        mode = target.stat().st_mode if target.exists() else stat.S_IFREG | _new_file_mode()
+        os.umask(mask := os.umask(0o022))  # the only way to read the mask is to set it
+        mode = target.stat().st_mode if target.exists() else stat.S_IFREG | 0o666 & ~mask
         if stat.S_ISREG(mode):
             with drafted_file(target, stat.S_IMODE(mode)) as file:
                 file.write(content)
@@ -298,31 +286,16 @@ def write_json(path: Path, record: object) -> None:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove the drafts of a file or a directory, `.NAME.*.tmp` beside it, whose processes were killed.
-
-    A living process holds the lock of its draft; a draft younger than a minute may be about to be locked.
-    """
-    for draft in beside(path, ".tmp"):
-        with suppress(OSError), opened_as_it_is(draft) as descriptor:
-            if time.time() - os.fstat(descriptor).st_mtime > ABANDONED_AFTER_S:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    """Remove the drafts of a file or a directory, `.NAME.*.tmp` beside it, whose processes were killed."""
+    for draft in path.parent.glob(f".{escape(path.name)}.*.tmp"):
+        with suppress(OSError):
+            if time.time() - draft.lstat().st_mtime > ABANDONED_AFTER_S and not draft.is_symlink():
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
-
-
-def beside(path: Path, suffix: str) -> Iterator[Path]:
-    """Yield the files named `.NAME.` plus any text plus a suffix, beside a file or a directory."""
-    return path.parent.glob(f".{escape(path.name)}.*{suffix}")
-
-
-def hold(descriptor: int) -> None:
-    """Lock an open draft, so that `remove_abandoned` leaves it. Without locks in the file system all drafts stay."""
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
 def opened_as_it_is(path: Path) -> Iterator[int]:
-    """Open a file or a directory, but follow no symbolic link; yield its descriptor, which may be locked."""
+    """Open a file or a directory, but follow no symbolic link; yield its descriptor."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -338,7 +311,6 @@ def drafted_file(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            hold(descriptor)
             yield file
             file.flush()
             os.fsync(descriptor)
@@ -358,9 +330,7 @@ def drafted_directory(path: Path) -> Iterator[Path]:
     remove_abandoned(path)
     draft = Path(mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
-        with opened_as_it_is(draft) as descriptor:
-            hold(descriptor)
-            yield draft
+        yield draft
         draft.chmod(0o755)
         if path.exists():
             path.replace(Path(mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent)))
@@ -368,17 +338,5 @@ def drafted_directory(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    for old in beside(path, ".old"):
+    for old in path.parent.glob(f".{escape(path.name)}.*.old"):
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _new_file_mode() -> int:
-    """Return the permissions of a new file: those that the process's mask allows."""
-    mask = os.umask(0o022)  # the only way to read the mask is to set it
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _refuse_unless_regular(path: Path, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise NotRegularError(path, next((kind for kind, is_kind in _KINDS.items() if is_kind(mode)), "special file"))

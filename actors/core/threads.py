@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
-from functools import partial
 from typing import TypeVar
 
 import anyio
@@ -21,13 +20,11 @@ async def in_threads(context: AbstractContextManager[T]) -> AsyncIterator[T]:
     try:
         yield value
     except BaseException:
-        if not await _in_thread(partial(context.__exit__, *sys.exc_info())):
+        is_handled = None
+        with anyio.CancelScope(shield=True):
+            is_handled = await to_thread.run_sync(context.__exit__, *sys.exc_info())
+        if not is_handled:
             raise
     else:
-        await _in_thread(partial(context.__exit__, None, None, None))
-
-
-async def _in_thread(leave: Callable[[], bool | None]) -> bool | None:
-    with anyio.CancelScope(shield=True):
-        return await to_thread.run_sync(leave)
-    return None
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(context.__exit__, None, None, None)

@@ -1,6 +1,5 @@
 """Runs that travel: packed, moved and mended, and drafts that a killed command has left."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.core.files import ABANDONED_AFTER_S, opened_as_it_is, write_file
+from actors.core.files import ABANDONED_AFTER_S, write_file
 from actors.store.manifest import MANIFEST
 from actors.tables.export import export
-from tests.catalogue import catalogue
 from tests.command import short_of_room
 from tests.paths import ROOT
 
@@ -250,19 +248,6 @@ def test_the_draft_of_a_killed_export_is_removed_by_the_next(small_run: Path, tm
     export([small_run], "csv", out, replaces=True)
     assert drafts(tmp_path) == []
     assert (out / "agents.csv").is_file()
-
-
-@catalogue("is_directory", [True, False])
-def test_the_draft_of_a_living_process_stays(tmp_path: Path, *, is_directory: bool) -> None:
-    draft = tmp_path / ".page.html.abc.tmp"
-    draft.mkdir() if is_directory else draft.write_text("half")
-    age(draft)
-    with opened_as_it_is(draft) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        write_file(tmp_path / "page.html", b"whole")
-        assert drafts(tmp_path) == [draft]
-    write_file(tmp_path / "page.html", b"whole again")
-    assert drafts(tmp_path) == []
 
 
 def test_files_of_others_and_links_stay(tmp_path: Path) -> None:
