@@ -163,12 +163,6 @@ class Rows(NamedTuple):
     lengths: Ints
     values: Ints
 
-    def only(self, which: NDArray[np.bool_]) -> Rows:
-        """Return the lists with these of their values, without those that become empty."""
-        owners = np.repeat(np.arange(len(self.keys)), self.lengths)[which]
-        lengths = np.bincount(owners, minlength=len(self.keys))
-        return Rows(self.keys[lengths > 0], lengths[lengths > 0], self.values[which])
-
 
 def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
     """Yield lists in three arrays: the columns `name.key` and `name.length`, and the values as `name`."""
@@ -285,17 +279,3 @@ def places_among(ordered: Ints, values: Ints) -> Ints:
         return np.full(len(values), -1)
     found = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     return np.where(ordered[found] == values, found, -1)
-
-
-def looked_up(found: Mapping[int, int], keys: Ints, missing: int) -> Ints:
-    """Return the value of each key, or `missing` for an unknown key. It needs only a few more blocks of memory."""
-    known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
-    order = np.argsort(known)
-    no_key = np.iinfo(np.int64).min
-    known, values = np.append(known[order], no_key), np.append(values[order], missing)
-    result = np.empty_like(keys)
-    for start in range(0, len(keys), BLOCK):
-        block = keys[start : start + BLOCK]
-        places = np.searchsorted(known[:-1], block)
-        result[start : start + BLOCK] = np.where(known[places] == block, values[places], missing)
-    return result

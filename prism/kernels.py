@@ -154,9 +154,7 @@ def python_rows(records: Any) -> Any:
     return (_row_of(records.dtype) * len(records)).from_buffer(records)
 
 
-@cache
-def _row_of(kind: Any) -> Any:
-    return np.ctypeslib.as_ctypes_type(kind)
+_row_of: Final = cache(np.ctypeslib.as_ctypes_type)
 
 
 def upper_half(left: Any, right: Any) -> Any:
@@ -221,7 +219,12 @@ def kept() -> Iterator[None]:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             lock = stack.enter_context(os.fdopen(os.open(place / "lock", flags, 0o600)))
             end = monotonic() + WAIT_S
-            while not _try_lock(lock.fileno()) and monotonic() < end:
+            while True:
+                with suppress(BlockingIOError):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                if monotonic() >= end:
+                    break
                 sleep(WAIT_STEP_S)
         except OSError:  # a full disk, or one without locks: this process compiles without waiting
             pass
@@ -231,15 +234,6 @@ def kept() -> Iterator[None]:
                 (place / READY).touch()
             except OSError as error:
                 _note_failure(error)
-
-
-def _try_lock(file: int) -> bool:
-    """Lock an open file for this process, until it is closed; return whether no other process has it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def compile_kernels() -> None:
@@ -297,9 +291,12 @@ def directory() -> Path | None:
     are executed, so a directory in which others can write is not used.
     """
     _refused.clear()
-    for above in (_cache_home, lambda: Path(tempfile.gettempdir()) / f"prism-{os.getuid()}"):
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    for name in (f"{home}/prism", f"{tempfile.gettempdir()}/prism-{os.getuid()}"):
         try:
-            place = above()
+            place = Path(name).expanduser()
+            if not place.is_absolute():
+                raise RuntimeError(f"XDG_CACHE_HOME is no absolute path: {home}")
             for each in (place, place / _name()):
                 each.parent.mkdir(parents=True, exist_ok=True)
                 each.mkdir(mode=0o700, exist_ok=True)
@@ -309,13 +306,6 @@ def directory() -> Path | None:
         else:
             return place / _name()
     return None
-
-
-def _cache_home() -> Path:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    if not home.is_absolute():
-        raise RuntimeError(f"XDG_CACHE_HOME is no absolute path: {home}")
-    return home / "prism"
 
 
 def forget_unused(place: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -18,12 +17,14 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from tempfile import mkstemp
-from threading import Lock, get_ident
+from threading import Lock
 from types import ModuleType
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+
+from prism.imports import imported_without
 
 CHECKS: Final = os.environ.get("PRISM_BOUNDS") == "1"
 """True in tests that check every index of every kernel: numba calls kernels then, because they may raise."""
@@ -200,9 +201,7 @@ class MachineCode:
             self._on_failure(error)
 
 
-@cache
-def _text_of(kinds: Any) -> str:
-    return repr(kinds)
+_text_of: Final = cache(repr)
 
 
 def linked(name: str, kept: Kept) -> int:
@@ -238,26 +237,11 @@ def _processor() -> str:
     return sha256(about.encode()).hexdigest()
 
 
-class _Without:
-    """A finder that says to one thread that some packages are not installed."""
-
-    def __init__(self, *names: str) -> None:
-        self._names, self._thread = names, get_ident()
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name in self._names and get_ident() == self._thread:
-            raise ModuleNotFoundError(name, name=name)
-
-
 @cache
 def compiler() -> ModuleType:
     """Return what compiles kernels with numba, whose import takes 0.2 s, and as long again with two needless packages.
 
     It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
     """
-    sys.meta_path.insert(0, without := _Without("scipy", "coverage"))
-    try:
-        import_module("numba.np.arraymath")
-        return import_module("prism.kernel_compiler")
-    finally:
-        sys.meta_path.remove(without)
+    imported_without("numba.np.arraymath", "scipy", "coverage")
+    return imported_without("prism.kernel_compiler", "scipy", "coverage")

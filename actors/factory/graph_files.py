@@ -10,10 +10,10 @@ from typing import Final, Literal
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
+from prism.imports import load_igraph
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.formats import parse_gml, parse_pajek
 from prism.social.ties.graph import FollowGraph, Numbered, check_people, ends_of, graph_of_file
-from prism.social.ties.graph_library import load_igraph
 from prism.text_files import binary_kind
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from actors.plots.lines import Course, curves
 from actors.plots.theme import LINE, axis, columns, data, fitted, floats, key, themed
 from prism.columns import Floats
+from prism.imports import load_igraph
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Shapes, shapes_in
-from prism.social.ties.graph_library import load_igraph
 
 POINTS_MAX: Final = 150
 UNITS: Final = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))

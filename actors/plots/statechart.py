@@ -15,8 +15,8 @@ from typing import Any, Final
 import altair as alt
 
 from actors.plots.theme import GROUND, QUIET, TEXT, data, themed
+from prism.imports import load_igraph
 from prism.palette import state_styles
-from prism.social.ties.graph_library import load_igraph
 from prism.statechart.outline import Arrow, Outline
 
 BOX: Final = (172.0, 78.0)

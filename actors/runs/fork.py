@@ -24,7 +24,8 @@ from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import write_checkpoint
 from actors.store.disk import RealDisk, write_whole
-from actors.store.journal import JournalWriter, create_journal, header_of, journal_size
+from actors.store.journal import create_journal, header_of, journal_size
+from actors.store.journal_writer import JournalWriter
 from actors.store.manifest import CONFIG, Fork, read_manifest
 from actors.store.oracle_log import (
     ANSWERS,

@@ -26,7 +26,7 @@ from actors.core.ports import Observer, Record
 from actors.runtime.gc_pause import return_free_memory
 from actors.store.checkpoint import Position
 from actors.store.disk import Disk, write_whole
-from actors.store.journal import JournalWriter
+from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import ANSWERS, encode_answer
 from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, looked_up, pack, pack_fields, pack_items, records_in
+from prism.columns import Column, Columns, Ints, pack, pack_fields, pack_items, places_among, records_in
 from prism.events import NUMBER_BITS
 from prism.social import tables as col
 from prism.social.posts.post import NO_POST, Post, PostKind
@@ -94,7 +94,10 @@ class LivingPosts:
 
     def numbers(self, posts: Ints) -> Ints:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
-        return looked_up(dict(zip(self._ids().tolist(), range(self.first, self.end), strict=True)), posts, NO_POST)
+        ids = self._ids()
+        order = np.argsort(ids)
+        numbers = np.append(self.first + order, NO_POST)  # the last one is that of the place -1
+        return np.asarray(numbers[places_among(ids[order], posts)])
 
     def _rows(self, of: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of the posts that are not forgotten, of a table of posts."""

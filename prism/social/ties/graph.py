@@ -21,9 +21,9 @@ from prism.columns import distinct
 from prism.config.checks import block_ties, find_misfit
 from prism.config.model import PEOPLE_MAX, GraphConfig
 from prism.errors import ConfigError, InputError
+from prism.imports import load_igraph
 from prism.quoting import printable
 from prism.rng import GraphRandom
-from prism.social.ties.graph_library import load_igraph
 from prism.social.ties.power_law import power_law_ties
 from prism.wording import counted, cut
 

@@ -20,7 +20,7 @@ from actors.store import checkpoint_fork
 from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.store.checkpoint_fork import ForkedCheckpoint
 from actors.store.disk import RealDisk
-from actors.store.journal import JournalWriter
+from actors.store.journal_writer import JournalWriter
 from prism.config import RunConfig
 from tests.actors.social_runs import SMALL
 

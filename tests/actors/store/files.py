@@ -10,7 +10,8 @@ from actors.core.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_o
 from actors.core.state import EngineState, RunState
 from actors.store.checkpoint import Checkpoint, Position
 from actors.store.disk import Disk
-from actors.store.journal import JOURNAL, Header, JournalWriter, create_journal, header_of, read_header
+from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_header
+from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import LoggedAnswer, create_answers, encode_answer
 from actors.store.recovery import RecordedTicks, recover
 from prism.agents import Question
