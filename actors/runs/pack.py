@@ -36,9 +36,10 @@ from actors.store.journal import JOURNAL
 from actors.store.lock import holder_of
 from actors.store.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
 from actors.store.run import read_resolved
-from actors.store.segments import SEGMENT_SUFFIX, texts_of
+from actors.store.segments import SEGMENT_SUFFIX, segment_columns
 from prism.config import Config
 from prism.credentials import VARIABLE, is_secret_name
+from prism.rows import Heap
 
 SUFFIX: Final = ".prism"
 CELLS: Final = "cells"
@@ -138,8 +139,9 @@ def _write(archive: tarfile.TarFile, path: Path, name: str, files: Mapping[str, 
                 if fnmatch(file, f"*{SEGMENT_SUFFIX}"):
                     # Secrets are looked for in what it has compressed, too. In a damaged segment they cannot be found.
                     with closing(RealDisk(place.parent)) as disk, suppress(JournalError):
-                        for texts in texts_of(disk, place.name):
-                            _refuse_secrets(place, texts, secrets)
+                        for table in segment_columns(disk, place.name, None)[1].values():
+                            for values in (each for each in table.columns.values() if isinstance(each, Heap)):
+                                _refuse_secrets(place, values.data.tobytes(), secrets)
             archive.addfile(member, stream if content is None else BytesIO(content))
     return total
 

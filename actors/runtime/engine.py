@@ -32,7 +32,7 @@ from actors.runtime.answers import Activation, Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from prism.agents import Question, Trigger
-from prism.agents.questions import Answered, Questions
+from prism.agents.questions import Answered
 from prism.agents.waves import Kind, Updates
 from prism.bundles import Bundles
 from prism.columns import Column
@@ -354,11 +354,17 @@ class EngineActor:
 
     def _ask_those_of(self, answers: Answers) -> None:
         """Let the agents that ask deliberate from now on: they get no trigger."""
-        if answers.asked:
-            for question, encoded in answers.asked:
-                self._ask(question, encoded)
-        elif answers.questions is not None:
-            self._ask_all(answers.questions)
+        asked, questions = answers.asked, answers.questions
+        if not asked and questions is not None:
+            due = questions.tick + self._deliberation
+            if due < self._end and self.open_questions.choose(questions, due):  # answers that are computed at once
+                self._world.all_deliberate(questions)
+                self.counters.questions += len(questions)
+                return
+            asked = [(question, self._codec.encode(question)) for question in questions]
+        for question, encoded in asked:
+            self._world.deliberates(question)
+            self._open(question, encoded)
 
     async def _apply(self, updates: Updates | None) -> None:
         if updates is None:
@@ -372,20 +378,6 @@ class EngineActor:
         self._rows.add_all(found)
         self._rows.end_wave()
         return found
-
-    def _ask_all(self, questions: Questions[Any]) -> None:
-        """Pass on questions in columns, or, if their answers are not computed at once, one by one."""
-        due = questions.tick + self._deliberation
-        if due < self._end and self.open_questions.choose(questions, due):
-            self._world.all_deliberate(questions)
-            self.counters.questions += len(questions)
-            return
-        for question in questions:
-            self._ask(question, self._codec.encode(question))
-
-    def _ask(self, question: Question[Any], encoded: bytes) -> None:
-        self._world.deliberates(question)
-        self._open(question, encoded)
 
     def _open(self, question: Question[Any], encoded: bytes) -> None:
         self.counters.questions += 1

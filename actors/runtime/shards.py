@@ -16,7 +16,7 @@ from actors.runtime.engine import EngineActor
 from prism.agents import Trigger
 from prism.bundles import Bundles
 from prism.columns import Floats, Ints
-from prism.config import Config, OracleConfig
+from prism.config import Config
 from prism.domain import Domain, HasTurns
 from prism.errors import ConfigError
 
@@ -109,11 +109,6 @@ class Shards(Protocol):
         """Let all shards continue from a checkpoint: each gets what all have in common, and its own blocks."""
 
 
-def asks_engine(config: OracleConfig) -> bool:
-    """Return whether all questions go through the engine's oracle; else each shard answers its own at once."""
-    return config.backend != "choice" or config.rate_per_s is not None or bool(caps_of(config))
-
-
 def divided(domain: Domain) -> HasTurns:
     """Return a domain as one whose agents can be divided.
 
@@ -135,22 +130,15 @@ def shard_of(domain: Domain) -> Any:
     return divided(domain).shard()
 
 
-def shares_of(count: int) -> list[float]:
-    """Return the share of the turns that each of so many shards takes.
-
-    The first is the engine's, which takes fewer, as it also writes everything down.
-    """
-    first = max(0.0, (1.0 + WRITING) / count - WRITING)
-    return [first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)]
-
-
 def ranges_of(config: Config, domain: Domain) -> list[range]:
-    """Return the agents of each shard.
+    """Return the agents of each shard. The engine's, the first, has fewer, as it also writes everything down.
 
     Raises:
         ConfigError: they cannot be divided.
     """
-    return shard_of(domain).ranges(shares_of(config.run.shards))
+    count = config.run.shards
+    first = max(0.0, (1.0 + WRITING) / count - WRITING)
+    return shard_of(domain).ranges([first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)])
 
 
 _NOBODY = Answers()
@@ -168,7 +156,9 @@ class PartEngine(EngineActor):
         super().__init__(*args, **options)
         self._part, self._own = part, own
         self._end = options["config"].simulation.length
-        self._asks_engine = asks_engine(options["config"].oracle)
+        oracle = options["config"].oracle
+        self._asks_engine = oracle.backend != "choice" or oracle.rate_per_s is not None or bool(caps_of(oracle))
+        """Whether all questions go through the engine's oracle; else each shard answers its own at once."""
         self._waves: list[Answers] = []
         self.changes: list[Floats] = []
         """The changes of the own agents in each wave of the tick that was applied last; empty if none can be made."""

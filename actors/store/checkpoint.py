@@ -78,11 +78,6 @@ def draft_name(tick: int) -> str:
     return f".{checkpoint_name(tick)}.tmp"
 
 
-def is_draft(name: str) -> bool:
-    """Return whether a file is a checkpoint that was not put in place."""
-    return name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")
-
-
 def checkpoint_names(disk: Disk) -> list[str]:
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
@@ -214,7 +209,8 @@ def put_in_place(disk: Disk, tick: int) -> None:
     disk.sync(draft_name(tick))
     disk.rename(draft_name(tick), checkpoint_name(tick))
     disk.sync_directory()
-    for name in [*checkpoint_names(disk)[KEPT:], *filter(is_draft, disk.names())]:
+    drafts = [name for name in disk.names() if name.startswith(f".{_PREFIX}") and name.endswith(f"{_SUFFIX}.tmp")]
+    for name in [*checkpoint_names(disk)[KEPT:], *drafts]:
         disk.remove(name)
 
 

@@ -105,6 +105,12 @@ class States:
         return self._numbers.setdefault(name, len(self.names) - 1)
 
 
+def stacked(blocks: Sequence[Ints]) -> Ints:
+    """Return counts of shape (ticks, states) one after the other. Before an update names a state, nobody is in it."""
+    width = blocks[-1].shape[1]
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in blocks])
+
+
 K = TypeVar("K")
 
 POINTS_MAX = 200
@@ -191,8 +197,8 @@ class Course:
         self._entered = np.zeros(self.header.agents, np.int64)
         self._times, self._move_ticks = np.zeros(0, np.int64), np.zeros(0)
         """The number of updates of each kind; for each move the sum of the ticks in which it took place."""
-        self._sum, self._summed, self._sums = np.zeros(0, np.int64), 0, list[tuple[Ints, int]]()
-        """The sum of `inside` over the ticks of a point, and how many these are; and those of the points before it."""
+        self._inside = list[Ints]()
+        """The agents in each state after each tick, of shape (ticks, states); empty without points in time."""
         self._rows: dict[str, list[TableRows]] = {"posts": [], "likes": []}
 
     @property
@@ -289,16 +295,9 @@ class Course:
             ticks, agents, moves = moved
             self._entered[agents] = ticks  # of several moves of an agent the last one stays
             self._move_ticks = _added(self._move_ticks, np.bincount(moves, ticks, len(self._states.moves)))
-            # Add the agents in each state after each of some ticks, of shape (ticks, states), to the points in time.
             inside = self._states.add(block, moved)
-            at = 0
-            while self.point_ticks and at < len(inside):
-                until = at + self.point_ticks - self._summed
-                part = inside[at:until]
-                self._sum, self._summed, at = _added(self._sum, part.sum(axis=0)), self._summed + len(part), until
-                if self._summed == self.point_ticks:
-                    self._sums.append((self._sum, self._summed))
-                    self._sum, self._summed = np.zeros(0, np.int64), 0
+            if self.point_ticks and len(inside):
+                self._inside.append(inside)
         if "questions" in tables:
             self.questions += int(tables["questions"].rows.sum())
         for table in tables.keys() & self._rows.keys():
@@ -311,12 +310,12 @@ class Course:
         self.is_damaged = block.damage is not None
 
     def end(self) -> None:
-        """End the last point in time."""
-        if self._summed:
-            self._sums.append((self._sum, self._summed))
-        for sums, ticks in self._sums:
-            means = np.append(sums, np.zeros(len(self._states.names) - len(sums))) / ticks
-            self.people.append(dict(zip(self._states.names, means.tolist(), strict=True)))
+        """Work out the points in time."""
+        if self._inside:
+            whole = stacked(self._inside)
+            starts = np.arange(0, len(whole), self.point_ticks)
+            means = np.add.reduceat(whole, starts) / np.diff(starts, append=len(whole))[:, None]
+            self.people = [dict(zip(self._states.names, each, strict=True)) for each in means.tolist()]
         if not self._states.names:
             self._states = States(self.header.agents, ("not known",))
 

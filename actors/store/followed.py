@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.errors import JournalError
-from actors.core.frames import Damage, digest_of
-from actors.store.course import States
+from actors.core.frames import Damage
+from actors.store.course import States, stacked
 from actors.store.journal import JOURNAL, journal_size
 from actors.store.posts import COLUMNS as OF_POSTS
 from actors.store.posts import NO_POSTS, Posts
-from actors.store.record import Block, Record, readable, rows_of_ticks, tick_of_rows
+from actors.store.record import Block, Record, readable, tick_of_rows
 from actors.store.segments import TableRows
 from prism.agents import DECIDED, FALLBACKS
+from prism.columns import Ints
 
 StateNumbers = NDArray[np.uint8]
 """The number of each agent's state, in the order of agents."""
@@ -73,7 +74,6 @@ class Followed:
     """
 
     def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
-        self.path = path
         self.record = Record(path)
         self.header = self.record.header
         self.agents = self.header.agents
@@ -86,7 +86,7 @@ class Followed:
         self._posts, self._new_posts = NO_POSTS, list[TableRows]()
         self._lock = Lock()
         self._counted = np.zeros(len(COUNTED), np.int64)
-        self._counts = list[NDArray[np.int32]]()
+        self._counts = list[Ints]()
         """The counts of `COUNTED` and of each state after each tick, of shape (ticks, counts)."""
         self._spacing = SPACING_BYTES
         self._key_frames = [self._key_frame()]
@@ -95,10 +95,6 @@ class Followed:
     @property
     def states(self) -> list[str]:
         return self._states.names
-
-    @property
-    def digest(self) -> str:
-        return digest_of(self._end.link)
 
     @property
     def read_bytes(self) -> int:
@@ -139,14 +135,12 @@ class Followed:
         """Return the course so far, fewer than SAMPLES_MAX ticks and the last tick that was read."""
         with self._lock:
             if self._counts:
-                width = self._counts[-1].shape[1]  # before an update names a state, nobody is in it
-                whole = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in self._counts]
-                self._counts = [np.concatenate(whole)]
+                self._counts = [stacked(self._counts)]
             stride = 1
             while self.ticks // stride >= SAMPLES_MAX:
                 stride *= 2
             ticks = sorted({*range(stride - 1, self.ticks, stride), *range(self.ticks)[-1:]})
-            rows = self._counts[0][ticks] if ticks else np.empty((0, len(COUNTED)), np.int32)
+            rows = self._counts[0][ticks] if ticks else np.empty((0, len(COUNTED)), np.int64)
         return Samples(ticks, rows[:, len(COUNTED) :].tolist(), rows[:, : len(COUNTED)].tolist())
 
     def states_at(self, tick: int) -> StateNumbers:
@@ -185,14 +179,15 @@ class Followed:
             raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
         # 1. The counts after each tick, of shape (ticks, counts).
         ticks, codes = tick_of_rows(tables["updates"]) - block.first, tables["updates"].columns["kind"]
-        columns = [rows_of_ticks(tables["questions"], block)]
+        asked = tables["questions"]
+        columns = [np.bincount(asked.ticks - block.first, asked.rows, block.ticks).astype(np.int64)]
         for sources in (DECIDED - FALLBACKS, FALLBACKS):
             is_counted = np.array([kind.source in sources for kind in kinds], np.bool_)[codes]
             columns.append(np.bincount(ticks[is_counted], minlength=block.ticks))
         counted = np.column_stack(columns).cumsum(axis=0) + self._counted
         if (posts := tables.get("posts")) is not None:
             self._new_posts.append(posts)
-        self._counts.append(np.hstack((counted, inside)).astype(np.int32))
+        self._counts.append(np.hstack((counted, inside)))
         if block.ticks:
             self._counted = counted[-1]
         self.ticks = block.first + block.ticks

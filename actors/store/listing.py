@@ -5,14 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from enum import StrEnum, unique
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from actors.core.errors import ActorError, JournalError
 from actors.store.journal import JOURNAL
 from actors.store.lock import LOCK, holder_of
-from actors.store.manifest import MANIFEST, SUMMARY, Manifest
+from actors.store.manifest import MANIFEST, SUMMARY
 from actors.store.phase_file import PHASE, PhaseNote, read_phase
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded
@@ -101,7 +100,9 @@ def list_run(path: Path) -> ListedRun:
         return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
     ticks = run.length
     summary = run.summary_fields if run.summary_fields.get("ticks") == ticks else {}  # else that of an earlier end
-    stopped_by = _stopped_by(run.manifest, summary, ticks)
+    stop, stopped_by = run.manifest.stopped, str(summary.get("stopped_by") or "")
+    if stop is not None and stop.tick == ticks:
+        stopped_by = str(stop)
     if working is not None:
         status = RunStatus.RUNNING
     elif has_gap:
@@ -153,11 +154,3 @@ def _phase(path: Path) -> PhaseNote | None:
     with suppress(OSError):
         return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
     return None
-
-
-def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
-    """Return the reason for which a run stopped after this many ticks; empty if it did not stop, or crashed."""
-    stop = manifest.stopped
-    if stop is None or stop.tick != ticks:
-        return str(summary.get("stopped_by") or "")
-    return str(stop)

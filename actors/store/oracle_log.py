@@ -71,8 +71,10 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
 
 def records_in(disk: Disk, end: int | None = None) -> Iterator[LogRecord]:
     """Yield the records of a log in its order, up to any damage, or up to an offset; none if there is no log."""
-    for found in read_records(disk) if ANSWERS in disk.names() else ():
-        if isinstance(found, Damage) or (end is not None and found[1] > end):
+    if end is None:
+        end = disk.size(ANSWERS) if ANSWERS in disk.names() else 0
+    for found in read_records(disk) if end > FIRST_ANSWER else ():
+        if isinstance(found, Damage) or found[1] > end:
             return
         yield found[0]
 

@@ -21,12 +21,12 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage
 from actors.store.disk import Disk, RealDisk
 from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
-from actors.store.segments import Place, TableRows, segment_columns, segments_from
+from actors.store.segments import Place, TableRows, no_values, segment_columns, segments_from
 from prism.agents.waves import Kind
 from prism.columns import Ints
 from prism.events import KINDS, MADE, OF_EVERY_RUN, OF_FEEDS, ON_TIES
-from prism.rows import Heap, Part, Tick, Values, joined, part_of, read_rows, rows_of_texts, values_at
-from prism.tables import HEAPS, Shape
+from prism.rows import Part, Tick, Values, joined, part_of, read_rows, rows_of_texts, values_at
+from prism.tables import Shape
 
 BLOCK_BYTES: Final = 4 << 20
 """Bytes of unsealed ticks in a block; a larger tick is a block of its own."""
@@ -111,11 +111,6 @@ class Block(NamedTuple):
 def tick_of_rows(table: TableRows) -> Ints:
     """Return the tick of each row."""
     return np.repeat(table.ticks, table.rows)
-
-
-def rows_of_ticks(table: TableRows, block: Block) -> Ints:
-    """Return how many rows each tick of a block has."""
-    return np.bincount(table.ticks - block.first, table.rows, block.ticks).astype(np.int64)
 
 
 def selected(table: TableRows, is_kept: Any) -> TableRows:
@@ -271,12 +266,7 @@ class Record:
 
     def _no_rows(self, name: str, columns: Collection[str]) -> TableRows:
         shape, none = next(shape for shape in self.shapes if shape.name == name), np.empty(0, np.int64)
-        values: dict[str, Values] = {
-            column: Heap.of(()) if dtype in HEAPS else np.empty(0, dtype)
-            for column, dtype in shape.columns
-            if column in columns
-        }
-        return TableRows(none, none, none, values)
+        return TableRows(none, none, none, {column: no_values(of) for column, of in shape.columns if column in columns})
 
     def _check(self, tables: Mapping[str, TableRows]) -> None:
         """Check that rows of PRISM's own tables name agents, kinds and acts that there are."""

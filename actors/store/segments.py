@@ -49,7 +49,6 @@ TICKS_BYTES_MAX: Final = 2 * PAYLOAD_MAX
 
 _HEADS = -1
 """The number of the table of a block with the heads of payloads."""
-_NO_TEXTS: Final = Heap.of([])
 _DAMAGES = (*DECODE_ERRORS, KeyError, IndexError)
 """The errors that reading raises for blocks that PRISM has not written."""
 
@@ -151,6 +150,11 @@ class TableRows(NamedTuple):
     waves: Ints
     rows: Ints
     columns: dict[str, Values]
+
+
+def no_values(dtype: str) -> Values:
+    """Return the values of a column without rows."""
+    return Heap.of(()) if dtype in HEAPS else np.empty(0, dtype)
 
 
 def segment_name(start: int) -> str:
@@ -278,12 +282,12 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
 
 
 def segment_columns(
-    disk: Disk, name: str, wanted: Mapping[str, Collection[str]], first: int = 0
+    disk: Disk, name: str, wanted: Mapping[str, Collection[str]] | None, first: int = 0
 ) -> tuple[Segment, dict[str, TableRows]]:
     """Return the head of a segment, and some columns of some tables. No other column is read.
 
     Args:
-        wanted: `{table: columns}`; first: no column is read of a segment that ends before this tick.
+        wanted: `{table: columns}`; None for all. first: no column is read of a segment that ends before this tick.
 
     Raises:
         DamagedError: what is read is not what was written.
@@ -298,29 +302,15 @@ def segment_columns(
                 waves.setdefault(table, []).extend((tick, wave, rows) for wave, rows in enumerate(of_waves) if rows)
         found = dict[str, TableRows]()
         for table, shape in enumerate(segment.tables):
-            if shape.name in wanted:
+            if wanted is None or shape.name in wanted:
                 ticks, places, rows = np.array(waves.get(table, []), np.int64).reshape(-1, 3).T
                 of_table = {
-                    column: columns.get((table, number), _NO_TEXTS if dtype in HEAPS else np.empty(0, dtype))
+                    column: columns[table, number] if (table, number) in columns else no_values(dtype)
                     for number, (column, dtype) in enumerate(shape.columns)
-                    if column in wanted[shape.name]
+                    if wanted is None or column in wanted[shape.name]
                 }
                 found[shape.name] = TableRows(ticks, places, rows, of_table)
     return segment, found
-
-
-def texts_of(disk: Disk, name: str) -> Iterator[bytes]:
-    """Yield the bytes of each column of texts in a segment, in which every text of its ticks stands as it is.
-
-    Raises:
-        DamagedError: they are not what was written.
-        JournalError: it has another format, or cannot be read.
-    """
-    segment, stored = _read(disk, name)
-    with _unharmed(name):
-        for values in _opened(segment, stored)[2].values():
-            if isinstance(values, Heap):
-                yield values.data.tobytes()
 
 
 def _payloads(segment: Segment, stored: Mapping[Block, bytes]) -> Iterator[bytes]:

@@ -179,18 +179,6 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
     assert prism("resume", "run", "--quiet", "--set", "run.tick_s=0", "--accept-settings").code == 0
 
 
-@pytest.mark.slow
-def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "slow.yaml").write_text(TINY)
-    end(begin("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))
-    stopped = begin("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
-    wait_until(lambda: list((tmp_path / "run").glob("checkpoint-*")))
-    stopped.send_signal(signal.SIGTERM)
-    end(stopped, 143)
-    end(begin("resume", str(tmp_path / "run"), "--quiet"))
-    assert differences(tmp_path / "run", tmp_path / "whole") == []
-
-
 def test_a_fork_killed_while_it_is_made_is_no_run(embedded: Path, prism: Prism, tmp_path: Path) -> None:
     assert prism("fork", "run", "--at", "20", "--prepare", "--out", "fork").code == 0
     (tmp_path / "fork" / MANIFEST).unlink()  # what is written last

@@ -18,7 +18,7 @@ import pytest
 from actors.store.disk import RealDisk
 from actors.store.lock import locked
 from actors.store.manifest import CONFIG
-from actors.store.segments import texts_of
+from actors.store.segments import segment_columns
 from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.llm.gateway import Replied
 from tests.catalogue import catalogue
@@ -151,7 +151,11 @@ def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeyp
     assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
     segment = min(Path("run").glob("*.seg"))
     disk = RealDisk(Path("run"))
-    texts = {text for column in texts_of(disk, segment.name) for text in re.findall(rb"[a-z_]{8,}", column)}
+    tables = segment_columns(disk, segment.name, None)[1].values()
+    columns = [
+        values.data.tobytes() for table in tables for values in table.columns.values() if hasattr(values, "ends")
+    ]
+    texts = {text for column in columns for text in re.findall(rb"[a-z_]{8,}", column)}
     disk.close()
     text = min(text for text in texts if all(text not in path.read_bytes() for path in Path("run").glob("*.seg")))
     for path in Path("run").glob("*"):

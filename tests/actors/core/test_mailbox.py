@@ -24,18 +24,6 @@ async def drain(mailbox: Mailbox[int], into: list[int]) -> None:
         into.extend(batch)
 
 
-@in_schedules(30)
-async def test_a_full_mailbox_makes_its_sender_wait_and_loses_nothing() -> None:
-    mailbox = filled(1, capacity=1)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(mailbox.send, 2)
-        await anyio.sleep(1)
-        assert mailbox.statistics().waiting_senders == 1
-        assert mailbox.take() == 1
-        assert mailbox.take() == 2
-    assert mailbox.statistics().waiting_senders == 0
-
-
 @in_schedules(60)
 async def test_a_reader_that_is_cancelled_while_it_wakes_up_loses_nothing() -> None:
     mailbox, seen = filled(), list[int]()

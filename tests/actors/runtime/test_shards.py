@@ -9,15 +9,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from actors.core.frames import ORIGIN
 from actors.core.ports import Record
 from actors.core.state import RunState
-from actors.factory.config_file import read_settings
-from actors.factory.domains import build_domain
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import Draft, Position, checkpoint_name
 from prism import bundles
 from prism.bundles import Bundles
 from prism.columns import Columns
@@ -31,14 +27,12 @@ from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
 from tests.actors.shards_here import ShardsHere
 from tests.catalogue import catalogue
-from tests.crash.disk import SimulatedDisk
 from tests.social.test_joining import built
 from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
 
 SHARDS = (1, 2, 3, 8)
-SMALL = ("simulation.rounds=3", "population.size=60", "feed.pool=10", "run.activation=compiled")
 Checkpoint = tuple[RunState, Bundles]
 
 
@@ -150,34 +144,6 @@ def test_people_publish_their_own_posts_in_every_way() -> None:
     assert {post.author for post in network.living if post.kind == "original" and not post.given} == {
         people.number("di")
     }
-
-
-def file_after(simulation: Simulation, ticks: int) -> bytes:
-    """Return the file of a checkpoint that is taken after so many ticks, while the run goes on."""
-    disk = SimulatedDisk()
-
-    async def between() -> None:
-        if simulation.tick == ticks:
-            await simulation.engine.gather()
-            state = simulation.state()
-            Draft(disk, position, state).finish([piece async for piece in simulation.engine.columns()])
-
-    position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, oldest_asked=0, answers_end=0)
-    anyio.run(partial(simulation.run, between=between))
-    return disk.visible(checkpoint_name(ticks))
-
-
-def test_the_file_of_a_checkpoint_is_that_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 50)
-    # In tick 11 answers of different ticks wait, of people in all shards.
-    settings = [*SMALL, "population.deliberation_minutes=4", "population.size=600", "simulation.rounds=1"]
-    config = read_settings(settings)
-    domain = build_domain(config).domain
-    assert isinstance(domain, SocialDomain)
-    world = World(config, domain.behaviour, domain.population)
-    whole, *others = (file_after(anyio.run(world.simulation, shards), 11) for shards in (0, 2, 8))
-    assert len(whole) > 1000
-    assert [each == whole for each in others] == [True] * 2
 
 
 async def goes_on(

@@ -1,16 +1,13 @@
 """Ticks that run in one call of a kernel, beside the same ticks one by one."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors import resume, run
 from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
-from actors.store.journal import JOURNAL
 from tests.tiers import Size
 
 
@@ -80,14 +77,3 @@ def test_a_run_that_must_be_seen_tick_by_tick_is(settings: tuple[str, ...]) -> N
     run = Run(*settings)
     assert sum(run.together) < run.simulation.ticks // 2
     assert run.outcome()[0] == Run(*settings, one_by_one=True).outcome()[0]
-
-
-def test_a_run_whose_people_deliberate_is_resumed_in_any_tick(tmp_path: Path) -> None:
-    config = read_settings(
-        ["run.activation=compiled", "population.size=80", "simulation.rounds=2", "population.ambiguity=0.7"]
-    )
-    whole = run(config, out=tmp_path / "whole")
-    for ticks in (1, 24):
-        run(config, out=tmp_path / str(ticks), ticks=ticks)
-        assert resume(tmp_path / str(ticks), ticks=config.simulation.length).digest == whole.digest
-        assert (tmp_path / str(ticks) / JOURNAL).read_bytes() == (tmp_path / "whole" / JOURNAL).read_bytes()

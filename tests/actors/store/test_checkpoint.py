@@ -1,9 +1,6 @@
 """Checkpoints, and the pieces in which a large world is copied."""
 
-import tracemalloc
-
 import msgspec
-import numpy as np
 import pytest
 
 from actors.core.errors import DamagedError, JournalError
@@ -21,15 +18,7 @@ from actors.store.checkpoint import (
 )
 from actors.store.framed_files import read_frames
 from prism.bundles import packed
-from prism.columns import PIECE, Columns, Rows, places_in_lists
-from prism.config import Config, PopulationConfig, SimulationConfig
-from prism.config.interventions import PublishConfig
-from prism.social.domain import SocialDomain
-from prism.social.people.persona import Persona
-from prism.social.people.population import Population
-from prism.social.tables import SEES_POST
-from prism.social.ties.graph import FollowGraph
-from prism.statechart import AgentState
+from prism.columns import PIECE, Columns
 from tests.actors.store.files import checkpoint_at
 from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault, SimulatedDisk
@@ -144,53 +133,3 @@ def test_a_column_of_something_else_is_damage() -> None:
     disk.append(checkpoint.name, encode_frame(link_of(last.link, payload), payload))
     with pytest.raises(DamagedError, match="its columns cannot be read"):
         read_checkpoint(disk, checkpoint.name)
-
-
-PEOPLE = 200_000
-PIECE_MAX_BYTES = 6_000_000
-"""What one piece may take beside the world: a few arrays of a part of the people, or one of all of them."""
-
-
-def crowd(size: int) -> SocialDomain:
-    """Return a social world in the middle of a round, with people who are all alike: only their number matters here."""
-    persona = Persona(name="Ada Example", interests=("science",), personality="curious, warm and calm")
-    people = np.arange(size)
-    graph = FollowGraph(size, people, (people + 1) % size)
-    config = Config(population=PopulationConfig(size=size), simulation=SimulationConfig(rounds=10))
-    domain = SocialDomain(config, Population(personas=(persona,) * size, graph=graph))
-    world, network = domain.world, domain.world.network
-    for author in range(0, size, 20):
-        network.publish_from_outside(author, 12, PublishConfig(author=author, text="A post.", topics=("science",)))
-    posts = len(network.living)
-    first = people % (posts - 32)
-    for ring, lengths in (("timeline", people % 16), ("seen", people % 32)):  # as after a day
-        owners = np.repeat(people, lengths)
-        network.state.fill(ring, Rows(people, lengths, first[owners] + places_in_lists(lengths)))
-    looking, table, feed = people[::3], world.people, network.state.t.feed
-    feed[looking, :4] = first[looking, None] + np.arange(4)
-    table["shown"][looking] = table["left"][looking] = looking % 5
-    table["state"][looking] = list(AgentState).index(AgentState.SCROLLING)
-    table["current"][looking], table["session_round"][looking] = first[looking], 0
-    table["entered"][looking] = table["came"][looking] = 12
-    world.network.state.t.due[looking], table["next"][looking] = 13, SEES_POST
-    return domain
-
-
-@pytest.mark.slow
-def test_no_piece_of_a_checkpoint_looks_at_everybody() -> None:
-    columns = crowd(PEOPLE).world.columns()
-    taken: dict[str, int] = {}
-    tracemalloc.start()
-    try:
-        while True:
-            tracemalloc.reset_peak()
-            before, _ = tracemalloc.get_traced_memory()
-            column = next(columns, None)
-            _, most = tracemalloc.get_traced_memory()
-            if column is None:
-                break
-            taken[column.name] = max(taken.get(column.name, 0), most - before)
-    finally:
-        tracemalloc.stop()
-    assert {name: size for name, size in taken.items() if size > PIECE_MAX_BYTES} == {}
-    assert {"state", "sessions", "current", "timeline", "seen", "next"} <= taken.keys()

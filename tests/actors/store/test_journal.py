@@ -31,12 +31,6 @@ def test_the_header_is_read_back() -> None:
     assert end == empty_run().size(JOURNAL)
 
 
-def test_a_journal_is_put_in_place_whole() -> None:
-    disk = empty_run()
-    draft = f".{JOURNAL}.tmp"
-    assert disk.operations[-4:] == [("append", draft), ("sync", draft), ("rename", draft), ("sync_directory", "")]
-
-
 def test_a_frame_larger_than_a_block_is_read() -> None:
     disk = empty_run()
     rows = TickRows(TABLES)

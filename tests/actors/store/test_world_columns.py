@@ -134,19 +134,6 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
     assert_goes_on(whole, resumed, tick)
 
 
-@pytest.mark.parametrize("when_spent", ["fallback", "stop"])
-def test_a_spend_cap_counts_on(when_spent: str) -> None:
-    oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent, max_fallback_share=1.0)
-    config = msgspec.structs.replace(SMALL, oracle=oracle)
-    whole = RunPart(config, 0)
-    assert whole.taken[max(whole.taken)].state.oracle.calls == 40
-    tick = next(tick for tick, taken in whole.taken.items() if taken.state.oracle.calls >= 20)
-    resumed = RunPart(config, 1, start=whole.taken[tick])
-    assert resumed.simulation.oracle.statistics.calls == 40
-    stopped_for = "spend_cap" if when_spent == "stop" else None
-    assert resumed.simulation.stopped_for == whole.simulation.stopped_for == stopped_for
-
-
 @catalogue("change", ["missing", "unknown", "other values"])
 def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
     state, columns = RunPart(SMALL, schedule=1).taken[TICKS][1:]
