@@ -138,7 +138,8 @@ def ranges_of(config: Config, domain: Domain) -> list[range]:
     """
     count = config.run.shards
     first = max(0.0, (1.0 + WRITING) / count - WRITING)
-    return shard_of(domain).ranges([first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)])
+    own: list[range] = shard_of(domain).ranges([first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)])
+    return own
 
 
 _NOBODY = Answers()
