@@ -73,25 +73,18 @@ def test_a_decision_moves_the_agent_to_any_option(state: str, source: Source) ->
     assert (ada.state, ada.tick, ada.entered) == (state, 10, 10)
 
 
-@catalogue("state", ["resting", "idle", "engaging_reply", "sleeping", ""])
-def test_a_decision_for_no_option_is_stale(state: str) -> None:
-    ada = person(agent_id=7)
-    answer = turn(SOCIAL_CHART, ada, trigger("decides", TORN, tick=10, decision=Decision(state, Source.ORACLE, 6)))
+STALE = [
+    *((state, 0, TORN) for state in ("resting", "idle", "engaging_reply", "sleeping", "")),  # no option
+    ("composing", 8, TORN),  # the agent has come back to its state
+    ("composing", 0, BORING),  # no choice any longer
+]
+
+
+@catalogue(("state", "entered", "view"), STALE)
+def test_a_decision_that_came_to_nothing_is_stale(state: str, entered: int, view: PostView) -> None:
+    decision = Decision(state, Source.ORACLE, 6)
+    answer = turn(SOCIAL_CHART, person(agent_id=7, tick=entered), trigger("decides", view, tick=10, decision=decision))
     assert answer == Update[str](10, 7, "decides", "evaluating", "evaluating", Source.NO_ROW, None, "stale")
-
-
-def test_a_decision_for_an_agent_that_has_come_back_to_its_state_is_stale() -> None:
-    ada = person(agent_id=7, tick=8)
-    decision = Decision("composing", Source.ORACLE, 6)
-    answer = turn(SOCIAL_CHART, ada, trigger("decides", TORN, tick=10, decision=decision))
-    assert answer == Update[str](10, 7, "decides", "evaluating", "evaluating", Source.NO_ROW, None, "stale")
-
-
-def test_a_decision_about_what_is_no_longer_a_choice_is_stale() -> None:
-    decision = Decision("composing", Source.ORACLE, 6)
-    answer = turn(SOCIAL_CHART, person(agent_id=7), trigger("decides", BORING, tick=10, decision=decision))
-    assert isinstance(answer, Update)
-    assert (answer.source, answer.reason) == (Source.NO_ROW, "stale")
 
 
 def test_a_decision_selects_its_rows_as_of_the_tick_of_the_question() -> None:

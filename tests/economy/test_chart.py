@@ -48,14 +48,11 @@ async def answer(question: Question[Situation]) -> Answer:
     return await EconomyOracle(components()).answer(agent, agent.state, question.trigger, options, question.context)
 
 
-@catalogue("left", list(PolicyState))
-def test_a_quarter_begins_with_a_question_wherever_the_last_one_left_the_nation(left: PolicyState) -> None:
-    assert asked(nation(left), "turn_begins", situation()).options == ("proposed",)
-
-
-def test_whether_a_proposal_is_accepted_is_a_choice_whose_first_option_changes_nothing() -> None:
-    question = asked(nation(PolicyState.PROPOSED), "review", situation("Raise rates"))
-    assert question.options == ("rejected", "accepted")
+def test_a_quarter_begins_with_a_question_wherever_the_last_one_ended_and_a_review_is_a_choice() -> None:
+    for left in PolicyState:
+        assert asked(nation(left), "turn_begins", situation()).options == ("proposed",)
+    review = asked(nation(PolicyState.PROPOSED), "review", situation("Raise rates"))
+    assert review.options == ("rejected", "accepted"), "the first option changes nothing"
 
 
 @catalogue("left", [PolicyState.OBSERVING, PolicyState.REJECTED, PolicyState.APPLIED])

@@ -5,9 +5,6 @@ from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
-from tests.paths import ROOT
-
-ECONOMY_YAML = ROOT / "configs" / "economy.yaml"
 
 CONFLICTS = {
     "same name twice": (
@@ -79,18 +76,6 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, line: str) ->
         assert str(caught.value).startswith(expected.removesuffix("..."))
     else:
         assert str(caught.value) == expected
-
-
-def test_a_round_of_an_economy_may_be_one_tick() -> None:
-    text = "{simulation: {domain: economy, ticks_per_round: 1}}"
-    assert load_config(text, "c.yaml", environment={}, overrides=()).simulation.ticks_per_round == 1
-
-
-def test_the_shipped_economy_is_forty_quarters_of_five_nations() -> None:
-    config = load_config(ECONOMY_YAML.read_text(encoding="utf-8"), "economy.yaml", environment={}, overrides=())
-    assert config.simulation.rounds * config.simulation.ticks_per_round == 40
-    assert len(config.economy.nations) == 5
-    assert config.deliberation_ticks == 0
 
 
 def test_nations_of_a_domain_of_ones_own_that_would_deliberate_are_refused_with_the_key() -> None:

@@ -40,17 +40,13 @@ def prompt_about(proposed: Action, state: GlobalState = STATE.global_state) -> s
     return engine_on(LOWERED)[0]._construct_state_update_prompt(proposed, state)
 
 
-def test_the_prompt_has_the_total_economic_value_below_the_rates() -> None:
-    state = msgspec.structs.replace(STATE.global_state, total_economic_value=1234.567)
-    lines = prompt_about(approved(), state).splitlines()
-    assert lines[lines.index("- Interest Rate: 2.5%") + 1] == "- Total Economic Value: 1234.57"
-
-
 async def test_a_valid_action_changes_the_rate_and_ends_the_turn() -> None:
     engine, _ = engine_on(LOWERED)
     new_state = await engine.run_turn([approved()])
     assert new_state.global_state.interest_rate == 2.0
     assert new_state.turn == 2
+    assert msgspec.structs.replace(new_state, turn=1, global_state=STATE.global_state, reasoning_chains=()) == STATE
+    assert msgspec.structs.replace(new_state.global_state, interest_rate=2.5) == STATE.global_state
     assert len(new_state.reasoning_chains) > 0
     assert any("component=engine" in str(chain) for chain in new_state.reasoning_chains)
 
@@ -120,13 +116,6 @@ async def test_a_state_has_the_reasoning_of_its_own_turn_only() -> None:
     assert (after.turn, [chain.reasoning for chain in after.reasoning_chains]) == (3, [LOWERED_AGAIN.reasoning])
 
 
-async def test_only_the_rate_changes() -> None:
-    engine, _ = engine_on(LOWERED)
-    new_state = await engine.run_turn([approved()])
-    assert new_state.agents == STATE.agents
-    assert msgspec.structs.replace(new_state.global_state, interest_rate=2.5) == STATE.global_state
-
-
 async def test_one_action_can_be_evaluated_by_itself() -> None:
     simulation = SimulationConfig(epoch=datetime(2000, 1, 1, tzinfo=UTC), tick_seconds=3600.0)
     model = ScriptedModel(failure("ollama"), msgspec.json.encode(LOWERED).decode())
@@ -149,7 +138,10 @@ async def test_a_rate_that_is_no_rate_is_an_invalid_response(said: str) -> None:
 
 
 def test_the_prompt_names_the_indicators_the_action_and_the_fields_of_an_answer() -> None:
-    lines = prompt_about(approved()).splitlines()
+    state = msgspec.structs.replace(STATE.global_state, total_economic_value=1234.567)
+    lines = prompt_about(approved(), state).splitlines()
+    assert lines[lines.index("- Interest Rate: 2.5%") + 1] == "- Total Economic Value: 1234.57"
+    assert "Agent reasoning" not in prompt_about(action(validated=True)), "an action from elsewhere has none"
     for line in ("- GDP Growth: 2.0%", "- Inflation: 2.0%", "- Unemployment: 5.0%", "- Interest Rate: 2.5%"):
         assert line in lines
     assert 'Validated action: "Lower interest rates by 0.5%"' in lines
@@ -159,16 +151,8 @@ def test_the_prompt_names_the_indicators_the_action_and_the_fields_of_an_answer(
         assert any(line.startswith(f'  "{field}":') for line in lines)
 
 
-def test_an_action_from_elsewhere_has_no_reasoning_to_tell() -> None:
-    assert "Agent reasoning" not in prompt_about(action(validated=True))
-
-
 @given(st.text(), st.text(min_size=10, max_size=2000))
 def test_any_action_and_its_reasoning_stay_one_quoted_text_each(text: str, reasoning: str) -> None:
-    assert_two_quoted_lines(text, reasoning)
-
-
-def assert_two_quoted_lines(text: str, reasoning: str) -> None:
     decision = PolicyDecision(action="Lower rates", reasoning=reasoning, confidence=0.5)
     hostile = action(text, policy_decision=decision, validated=True)
     told, plain = prompt_about(hostile).splitlines(), prompt_about(approved()).splitlines()

@@ -1,12 +1,14 @@
-"""Random expressions of every form, and values for the fields that they read."""
+"""Random expressions of every form over declared fields, and values for the fields that they read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
 from prism.expressions import Expression, Field, compiled, parse
 
+Texts = st.SearchStrategy[str]
+Values = Mapping[str, Any]
 TOPICS = ("sports", "politics", "art")
 DECLARED = (
     Field(name="agent.energy", kind="float", low=0, high=1),
@@ -20,103 +22,87 @@ DECLARED = (
     Field(name="post.tags", kind="texts"),
 )
 FIELDS = {field.name: field for field in DECLARED}
-NUMBERS = [field.name for field in DECLARED if field.is_number]
 WORDS = ["idle", "sports", "rome", "it's"]
-Values = Mapping[str, Any]
+SIGNS = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+EQUALS = st.sampled_from(["==", "!="])
+WITHIN = st.sampled_from(["in", "not in"])
+
+
+def joined(*parts: Texts) -> Texts:
+    return st.tuples(*parts).map(" ".join)
 
 
 def literal(text: str) -> str:
     return f'"{text}"' if "'" in text else f"'{text}'"
 
 
-def literals(values: tuple[str, ...]) -> st.SearchStrategy[str]:
-    return st.sampled_from(values or WORDS).map(literal)
+def numbers_of(fields: Iterable[Field], constants: Texts) -> Texts:
+    """Numbers of these fields and of constants, in every operator and function."""
+    names = [field.name for field in fields if field.is_number]
+    flags = st.sampled_from([field.name for field in fields if field.kind == "bool"])
+
+    def of_numbers(inner: Texts) -> Texts:
+        conditions = flags | flags.map("not {}".format) | joined(inner, SIGNS, inner)
+        return st.one_of(
+            joined(inner, st.sampled_from("+-*/"), inner).map("({})".format),
+            joined(inner, st.sampled_from("+-*/"), inner),
+            inner.map("-({})".format),
+            st.tuples(st.sampled_from(["abs", "exp", "log10", "sqrt"]), inner).map(
+                lambda parts: "{}({})".format(*parts)
+            ),
+            st.tuples(conditions, inner, inner).map(lambda parts: f"if({', '.join(parts)})"),
+            st.tuples(st.sampled_from(["min", "max"]), st.lists(inner, min_size=2, max_size=3)).map(
+                lambda parts: f"{parts[0]}({', '.join(parts[1])})"
+            ),
+        )
+
+    return st.recursive(constants | st.sampled_from(names), of_numbers, max_leaves=5)
 
 
-def lists(values: tuple[str, ...]) -> st.SearchStrategy[str]:
-    return st.lists(literals(values), min_size=1, max_size=3).map(lambda texts: f"[{', '.join(texts)}]")
-
-
-numbers = st.one_of(
-    st.sampled_from([0, 1, 2, 0.5, 1e308, 1e-320, 3]).map(str),
-    st.floats(0, 10).map(str),
-    st.sampled_from(NUMBERS),
-)
-
-
-def of_numbers(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(
-        st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"),
-        st.tuples(inner, st.sampled_from("+-*/"), inner).map(" ".join),
-        inner.map(lambda part: f"-({part})"),
-        st.tuples(st.sampled_from(["abs", "exp", "log10", "sqrt"]), inner).map(lambda parts: f"{parts[0]}({parts[1]})"),
-        st.tuples(st.sampled_from(["agent.is_known", "not agent.is_known"]), inner, inner).map(
-            lambda parts: f"if({', '.join(parts)})"
+def conditions_of(fields: Iterable[Field], numbers: Texts) -> Texts:
+    """Conditions on these fields: chains of comparisons, texts, members, and what joins them."""
+    atoms = [
+        st.tuples(numbers, st.lists(joined(SIGNS, numbers), min_size=1, max_size=3)).map(
+            lambda parts: " ".join([parts[0], *parts[1]])
         ),
-        st.tuples(inner, st.sampled_from(["<", ">=", "!="]), inner, inner, inner).map(
-            lambda parts: f"if({parts[0]} {parts[1]} {parts[2]}, {parts[3]}, {parts[4]})"
-        ),
-        st.tuples(st.sampled_from(["min", "max"]), st.lists(inner, min_size=2, max_size=3)).map(
-            lambda parts: f"{parts[0]}({', '.join(parts[1])})"
-        ),
-    )
+        st.sampled_from(["true", "false", *(field.name for field in fields if field.kind == "bool")]),
+    ]
+    members = [field for field in fields if field.kind == "texts"]
+    for field in (each for each in fields if each.kind in ("text", "texts")):
+        name, literals = st.just(field.name), st.sampled_from(field.values or WORDS).map(literal)
+        if field.kind == "texts":
+            atoms.append(joined(literals, WITHIN, name))
+            continue
+        lists = st.lists(literals, min_size=1, max_size=3).map(lambda texts: f"[{', '.join(texts)}]")
+        alike = [each for each in fields if each.kind == "text" and shares(each, field)]
+        atoms += [
+            joined(name, EQUALS, literals | st.sampled_from([each.name for each in alike])),
+            joined(literals, EQUALS, name),
+            joined(name, WITHIN, lists | st.sampled_from([each.name for each in members if shares(each, field)])),
+        ]
+
+    def of_conditions(inner: Texts) -> Texts:
+        grouped = inner.map("({})".format)
+        return st.one_of(
+            joined(grouped, st.sampled_from(["and", "or", "==", "!="]), grouped),
+            *(st.lists(inner, min_size=2, max_size=4).map(f" {word} ".join) for word in ("and", "or")),
+            grouped.map("not {}".format),
+        )
+
+    return st.recursive(st.one_of(atoms[0], *atoms), of_conditions, max_leaves=4)
 
 
-number_texts = st.recursive(numbers, of_numbers, max_leaves=5)
-
-comparisons = st.tuples(
-    number_texts,
-    st.lists(st.tuples(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), number_texts), min_size=1, max_size=3),
-).map(lambda parts: " ".join([parts[0], *(f"{sign} {number}" for sign, number in parts[1])]))
+def shares(one: Field, other: Field) -> bool:
+    return not (one.values and other.values) or bool({*one.values} & {*other.values})
 
 
-def of_texts(name: str) -> st.SearchStrategy[str]:
-    """Conditions about a text field."""
-    values = FIELDS[name].values
-    return st.one_of(
-        st.tuples(st.just(name), st.sampled_from(["==", "!="]), literals(values)).map(" ".join),
-        st.tuples(literals(values), st.sampled_from(["==", "!="]), st.just(name)).map(" ".join),
-        st.tuples(st.just(name), st.sampled_from(["in", "not in"]), lists(values)).map(" ".join),
-        st.just(f"{name} != agent.city"),
-        st.just(f"{name} in post.tags"),
-    )
-
-
-def of_members(name: str) -> st.SearchStrategy[str]:
-    return st.tuples(literals(FIELDS[name].values), st.sampled_from(["in", "not in"]), st.just(name)).map(" ".join)
-
-
-def of_conditions(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    grouped = inner.map(lambda part: f"({part})")
-    return st.one_of(
-        st.tuples(grouped, st.sampled_from(["and", "or", "==", "!="]), grouped).map(" ".join),
-        st.lists(inner, min_size=2, max_size=4).map(" and ".join),
-        st.lists(inner, min_size=2, max_size=4).map(" or ".join),
-        grouped.map(lambda part: f"not {part}"),
-    )
-
-
-conditions = st.recursive(
-    st.one_of(
-        comparisons,
-        comparisons,
-        of_texts("agent.state"),
-        of_texts("agent.city"),
-        of_members("post.topics"),
-        of_members("post.tags"),
-        st.sampled_from(["true", "false", "agent.is_known"]),
-    ),
-    of_conditions,
-    max_leaves=4,
-)
-
+CONSTANTS = st.sampled_from([0, 1, 2, 0.5, 1e308, 1e-320, 3]).map(str) | st.floats(0, 10).map(str)
+NUMBERS = numbers_of(DECLARED, CONSTANTS)
 expressions: st.SearchStrategy[Expression] = st.one_of(
-    conditions.map(lambda text: parse(text, FIELDS)), number_texts.map(lambda text: parse(text, FIELDS, kind="number"))
+    conditions_of(DECLARED, NUMBERS).map(lambda text: parse(text, FIELDS)),
+    NUMBERS.map(lambda text: parse(text, FIELDS, kind="number")),
 )
-
-members = st.lists(st.sampled_from(TOPICS), unique=True, max_size=3).map(tuple)
-tags = st.lists(st.sampled_from(WORDS), unique=True, max_size=3).map(tuple)
-sides = st.sampled_from([0, 0.0, 1, 0.5, 3, -2.5, 1e308, -1e308, 5e-324, 2**53])
+SIDES = st.sampled_from([0, 0.0, 1, 0.5, 3, -2.5, 1e308, -1e308, 5e-324, 2**53])
 
 
 def values_of(field: Field) -> st.SearchStrategy[Any]:
@@ -125,13 +111,12 @@ def values_of(field: Field) -> st.SearchStrategy[Any]:
     if field.kind == "int":
         return st.integers(int(low), int(high)) | st.integers(max(int(low), -2), min(int(high), 3))
     if field.kind == "float":
-        within = sides.filter(lambda value: low <= value <= high).map(float)
+        within = SIDES.filter(lambda value: low <= value <= high).map(float)
         return within | st.floats(low, high) | st.integers(max(-2, int(low)), min(2, int(high))).map(float)
     if field.kind == "bool":
         return st.booleans()
-    if field.kind == "texts":
-        return members if field.values else tags
-    return st.sampled_from(field.values or WORDS)
+    known = st.sampled_from(field.values or WORDS)
+    return st.lists(known, unique=True, max_size=3).map(tuple) if field.kind == "texts" else known
 
 
 environments: st.SearchStrategy[Values] = st.fixed_dictionaries({field.name: values_of(field) for field in DECLARED})

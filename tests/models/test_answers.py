@@ -190,7 +190,12 @@ def test_an_action_is_not_validated_before_a_validator_has_marked_it() -> None:
     assert action.reasoning_chain_id == chain.chain_id
     result = ValidationResult(**RESULT)
     assert (action.marked(result).validated, action.marked(result).validation_result) == (True, result)
-    assert action.marked(ValidationResult(**{**RESULT, "is_valid": False})).validated is False
+    refused = action.marked(ValidationResult(**{**RESULT, "is_valid": False}))
+    assert refused.validated is False
+    with pytest.raises(ValueError, match="validated: expected false: validation_result says"):
+        msgspec.structs.replace(refused, validated=True)
+    with pytest.raises(msgspec.ValidationError, match="validated: expected false"):
+        msgspec.convert({**msgspec.to_builtins(refused), "validated": True}, Action)
 
 
 @catalogue(
@@ -209,13 +214,3 @@ def test_an_action_is_not_validated_before_a_validator_has_marked_it() -> None:
 )
 def test_words_tell_economic_policy_from_the_rest(text: str, economic: bool) -> None:
     assert is_economic(text) is economic
-
-
-def test_an_action_is_not_validated_against_its_result() -> None:
-    result = ValidationResult(is_valid=False, reasoning="It is no economics.", confidence=0.5)
-    proposed = Action(agent_name="Norland", action_string="March", validation_result=result)
-    assert not proposed.validated
-    with pytest.raises(ValueError, match="validated: expected false: validation_result says"):
-        msgspec.structs.replace(proposed, validated=True)
-    with pytest.raises(msgspec.ValidationError, match="validated: expected false"):
-        msgspec.convert({**msgspec.to_builtins(proposed), "validated": True}, Action)

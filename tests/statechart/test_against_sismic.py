@@ -1,6 +1,6 @@
 """Random nested charts, run by PRISM and by sismic, whose steps follow SCXML: same states, same actions in one order.
 
-What differs on purpose has a test of its own here, and its reason in docs/decisions/004-charts-and-expressions.md.
+What differs on purpose is in docs/decisions/004-charts-and-expressions.md.
 """
 
 from collections.abc import Iterable
@@ -217,6 +217,3 @@ def without_oracle(definition: ChartDefinition) -> ChartDefinition:
         )
 
     return replace(definition, states={name: sure(state) for name, state in definition.states.items()})
-
-
-# What differs on purpose: decision 004, "Compared with sismic"

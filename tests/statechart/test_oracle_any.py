@@ -42,14 +42,6 @@ async def test_any_enumeration_of_states_can_be_asked_about(said: str) -> None:
     assert await decided(ScriptedClient(json.dumps({"next_state": said}))) is Mood.ANGRY
 
 
-@catalogue("answer", [None, 7, {"next_state": "ANGRY"}, ["ANGRY"], object(), b"\xff", 1.5, ()])
-async def test_a_client_that_answers_with_no_text_leads_to_the_fallback(
-    answer: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert await decided(ScriptedClient(answer)) is Mood.CALM_AND_QUIET
-    assert "oracle_fallback" in caplog.text
-
-
 def cyclic() -> list[Any]:
     value: list[Any] = []
     value.append(value)

@@ -1,6 +1,5 @@
 """The rows of a chart: states, transitions, queries, and the questions that rows are meant for."""
 
-import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -71,18 +70,6 @@ def test_a_record_is_made_in_utc(timestamp: datetime, shown: str) -> None:
     with pytest.raises(StatechartError) as caught:
         StateTransition(IDLE, SCROLLING, "feed_ready", timestamp)
     assert str(caught.value) == f"a state transition's timestamp must be in UTC, got {shown}"
-
-
-@catalogue("context", [None, {"post_id": "post_123"}])
-def test_a_record_is_exported_in_the_format_of_the_contract(context: dict[str, Any] | None) -> None:
-    record = StateTransition(SCROLLING, EVALUATING, "sees_post", NOON, context)
-    assert json.loads(json.dumps(record.to_json())) == {
-        "from_state": "scrolling",
-        "to_state": "evaluating",
-        "trigger": "sees_post",
-        "timestamp": "2026-01-30T12:00:00Z",
-        "context": context,
-    }
 
 
 def test_the_eight_states_of_the_contract_are_described_to_the_oracle_as_it_says() -> None:

@@ -33,21 +33,6 @@ def permissively(request: ChatRequest) -> str:
     return msgspec.json.encode(verdict).decode()
 
 
-async def test_an_economic_action_is_marked_valid() -> None:
-    (marked,) = await EconLLMValidator(llm_client=ScriptedClient(VALID)).validate_actions([action()])
-    assert marked.validated is True
-    assert marked.validation_result is not None
-    assert (marked.validation_result.reasoning, marked.validation_result.confidence) == (VALID.reasoning, 0.9)
-
-
-async def test_an_action_of_another_domain_is_marked_invalid() -> None:
-    proposed = action("Deploy military forces")
-    (marked,) = await EconLLMValidator(llm_client=ScriptedClient(INVALID)).validate_actions([proposed])
-    assert marked.validated is False
-    assert marked.validation_result is not None
-    assert marked.validation_result.is_valid is False
-
-
 async def test_a_mixed_case_is_valid() -> None:
     validator = EconLLMValidator(LLMClient(ScriptedModel(permissively), sleep=no_sleep))
     mixed, military = await validator.validate_actions([action(MIXED), action("Deploy military forces")])
@@ -59,6 +44,10 @@ async def test_actions_are_marked_in_their_order_and_none_is_left_out() -> None:
     validator = EconLLMValidator(ScriptedClient(VALID, INVALID, INVALID, VALID))
     marked = await validator.validate_actions(proposed)
     assert [one.validated for one in marked] == [True, False, False, True]
+    results = [
+        (one.validation_result.is_valid, one.validation_result.reasoning) for one in marked if one.validation_result
+    ]
+    assert results == [(one.is_valid, one.reasoning) for one in (VALID, INVALID, INVALID, VALID)]
     assert [msgspec.structs.replace(one, validated=False, validation_result=None) for one in marked] == proposed
     assert await validator.validate_actions([]) == []
 
@@ -112,10 +101,6 @@ def test_an_action_is_judged_without_what_was_said_for_it() -> None:
 
 @given(st.text())
 def test_any_action_stays_one_quoted_text(text: str) -> None:
-    assert_one_quoted_line(text)
-
-
-def assert_one_quoted_line(text: str) -> None:
     told, plain = prompt_about(action(text)).splitlines(), prompt_about(action("Raise taxes")).splitlines()
     place = plain.index('Proposed action: "Raise taxes"')
     assert [*told[:place], *told[place + 1 :]] == [*plain[:place], *plain[place + 1 :]]
