@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, plural, text_of
 from actors.store.followed import Followed
@@ -13,9 +12,7 @@ from actors.store.messages import of_agent, read_messages
 from actors.studies.causes.record import added_words, kept_causes
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
-from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
-from prism.show import Show
 from prism.social.posts.post import author_of
 from prism.social.ties.changes import tie_changes
 
@@ -50,7 +47,6 @@ class AgentPanel:
         if not 0 <= agent < journal.agents:
             raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
         self._run, self.agent, self.tick = run, agent, tick
-        self._show = Show(Config()) if run.opened is None else show_of(run.opened.config)
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
         self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
         """The first tick that was searched; earlier messages are left out."""
@@ -71,15 +67,15 @@ class AgentPanel:
         """The latest that was recorded; None without one."""
         self.posts = [each for each in messages if isinstance(each, PostEvent)]
         # Whom the agent follows and its changes of ties and attributes since the start, with all interventions.
-        population = None if run.opened is None else run.opened.network.population
+        population = run.network.population
         kept = {
             "ties": lambda columns: (columns["agent"] == agent) | (columns["whom"] == agent),
             "attributes": lambda columns: columns["agent"] == agent,
         }
         found = read_messages(journal.record, Intervened, TieChanged, AttributeSet, kept=kept, until=tick + 1)
-        changed = [*found] if run.opened is not None and "edges" in self._show.event_tables else []
+        changed = [*found] if "edges" in run.show.event_tables else []
         self.changes = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
-        self.person = [*self._show.panel(agent, messages).items()]
+        self.person = [*run.show.panel(agent, messages).items()]
         """The name and value of each known fact about it, with its attributes after the tick."""
         self.follows, self.followers = set[int](), set[int]()
         if population is not None:
@@ -142,7 +138,7 @@ class AgentPanel:
         rows = []
         for move in _latest(self.moves):
             stays = "stays " if move.from_state == move.to_state else ""
-            effect = None if move.effect is None else self._show.effect_name(move.effect)
+            effect = None if move.effect is None else self._run.show.effect_name(move.effect)
             by = f"{_BY.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
             cells = (
                 tag("td", count(move.tick), class_="number"),
@@ -164,7 +160,7 @@ class AgentPanel:
             by = _BY.get(decided.source, decided.source)
             became = f"{taken.replace('_', ' ')}, by {by}, in effect from tick {decided.tick:,} on"
         options = [tag("li", self._run.chip(name), " ✓ taken" if name == taken else "") for name in asked.options]
-        seen = {} if asked.context is None else self._show.seen(asked.context)
+        seen = {} if asked.context is None else self._run.show.seen(asked.context)
         saw = ((name.replace("_", " "), text_of(value)) for name, value in seen.items())
         return tag(
             "details",

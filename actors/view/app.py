@@ -24,24 +24,22 @@ from starlette.routing import Route
 
 from actors.core.errors import ActorError
 from actors.explain.path import agent_named
-from actors.factory.domains import show_of
 from actors.pages.html import Node, tag
 from actors.pages.style import report_css
 from actors.store.followed import Followed
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.record import is_experiment
+from actors.studies.experiments.record import current_plan, is_experiment
 from actors.view.agent_panel import AgentPanel
-from actors.view.drawn import Redrawn, cascade_card, vega, written
+from actors.view.drawn import cascade_card, sections_of, sections_of_experiment, vega, written
 from actors.view.explainer import Explainer
 from actors.view.moment import moment_of
 from actors.view.run_list import RunLine, RunLister, shown
-from actors.view.viewed_experiment import ViewedExperiment
-from actors.view.viewed_run import Opened, ViewedRun
+from actors.view.viewed_experiment import cells_part, version_of
+from actors.view.viewed_run import ViewedRun
 from prism.config import Config
 from prism.errors import PrismError
 from prism.no_effect import remarks
-from prism.show import Show
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -69,11 +67,10 @@ class Site:
 
     def __init__(self, root: Path, explain: Sequence[str] = ()) -> None:
         self.explainer = Explainer(explain)
-        self._experiment = ViewedExperiment(root) if is_experiment(root) else None
+        self._experiment = root if is_experiment(root) else None
         self._lister = RunLister(root if self._experiment is None else root / CELLS)
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
-        self._drawn = Redrawn()
 
     name = "view"
     """The command that serves it."""
@@ -93,35 +90,32 @@ class Site:
 
     def app(self) -> Starlette:
         """Return the application, without its guard."""
-        runs = "/api/runs/{name}"
-        parts: dict[str, Callable[[Request], Sequence[Node] | str]] = {
+        part, api = "/part/runs/{name}", "/api/runs/{name}"
+        works: dict[str, Callable[[Request], Any]] = {
             "/part/runs": lambda _: self._lister.part(),
             "/part/compare": self.compared_sections,
-            "/part/experiment": lambda _: self._of_experiment().cells_part(),
-            "/part/experiment/sections": lambda _: self._of_experiment().sections_part(),
-            "/part/runs/{name}/moment": self.moment,
-            "/part/runs/{name}/agent": self.agent,
-            "/part/runs/{name}/cascade": self.cascade,
-            "/part/runs/{name}/explanation": self.explanation,
-            "/part/runs/{name}/sections": self.sections,
-        }
-        numbers: dict[str, Callable[[Request], Any]] = {
+            "/part/experiment": lambda _: cells_part(self._of_experiment()),
+            "/part/experiment/sections": self.experiment_sections,
+            f"{part}/moment": self.moment,
+            f"{part}/agent": self.agent,
+            f"{part}/cascade": self.cascade,
+            f"{part}/explanation": self.explanation,
+            f"{part}/sections": self.sections,
             "/api/home": self.directory,
-            runs: self.run,
-            f"{runs}/network": self.network,
-            f"{runs}/cascades": self.cascades,
-            f"{runs}/person": self.person,
+            api: self.run,
+            f"{api}/network": lambda request: {"words": self._opened(request).network.draw().words},
+            f"{api}/places": lambda request: self._opened(request).network.draw().packed(),
+            f"{api}/states": self.states,
+            f"{api}/cascades": self.cascades,
+            f"{api}/person": self.person,
         }
-        binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
         return Starlette(
             routes=[
                 Route("/", partial(_file, self.static, self.first)),
                 Route("/static/page.css", lambda _: Response(report_css(), media_type="text/css")),
                 Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
                 Route("/static/{name}", lambda request: _file(self.static, request.path_params["name"], request)),
-                *(Route(path, partial(_answered, work, _html, "text/html")) for path, work in parts.items()),
-                *(Route(path, partial(_answered, work, _json, "application/json")) for path, work in numbers.items()),
-                *(Route(path, partial(_answered, work, bytes, BINARY)) for path, work in binary.items()),
+                *(Route(path, partial(_answered, work)) for path, work in works.items()),
             ],
             exception_handlers={404: self._no_page},
         )
@@ -139,25 +133,29 @@ class Site:
     def directory(self, _: Request) -> Any:
         """Return what the directory is: an experiment with its question, a run with its name, or neither."""
         if self._experiment is not None:
-            question = self._experiment.now()[0].experiment.question
-            return {"question": shown(question), "version": self._experiment.version}
+            question = current_plan(self._experiment).experiment.question
+            return {"question": shown(question), "version": version_of(self._experiment)}
         found = self._lister.paths()
         return {"run": next(iter(found))} if [*found.values()] == [self._lister.root] else {}
 
-    def _of_experiment(self) -> ViewedExperiment:
+    def _of_experiment(self) -> Path:
         if self._experiment is None:
             raise ProblemError(404, "there is no experiment here")
         return self._experiment
+
+    def experiment_sections(self, _: Request) -> str:
+        """Return the sections of the report of an experiment, as it is now."""
+        path = self._of_experiment()
+        return sections_of_experiment(path, version_of(path))
 
     def run(self, request: Request) -> dict[str, Any]:
         """Return what a run's page follows, and begin to read what has been appended."""
         run = self._run(request)
         run.follow()
-        line, journal = self._lister.line(run.path), run.journal
+        line, journal, config = self._lister.line(run.path), run.journal, run.config
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
         is_reading = run.is_reading
         read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
-        show = Show(Config()) if run.opened is None else show_of(run.opened.config)
         is_running, problem = line.run.holder is not None, run.problem
         if journal is not None and journal.damage is not None and not problem:
             problem = _damage_words(journal, is_running=is_running)
@@ -166,14 +164,14 @@ class Site:
             "label": run.label,
             "head": written(_head(run, line, problem, reading)),
             "agents": line.run.agents,
-            "noun": show.agent,  # what one of them is: `person`
+            "noun": run.show.agent,  # what one of them is: `person`
             "is_running": is_running,
             "is_reading": is_reading,
             "read_ticks": 0 if journal is None else journal.ticks,
-            "round": 1 if run.opened is None else run.opened.config.simulation.ticks_per_round,
+            "round": 1 if config is None else config.simulation.ticks_per_round,
             "opens_at": _opening(journal, line),  # the tick that is shown first
-            "states": run.styles,
-            "pictures": tuple(show.pictures),  # as `prism.show.Show` has them
+            "states": {name: looks._asdict() for name, looks in run.styles.items()},
+            "pictures": tuple(run.show.pictures),  # as `prism.show.Show` has them
             "version": self._version(run),  # changes when its sections do
         }
 
@@ -183,37 +181,23 @@ class Site:
         return " ".join(str(path.stat().st_mtime_ns) if path.exists() else "-" for path in kept)
 
     def moment(self, request: Request) -> Sequence[Node]:
-        run, opened = self._opened(request)
-        return moment_of(run, opened, self._journal(request), _number(request, "tick"))
+        run, journal = self._read(request)
+        return moment_of(run, run.config or Config(), journal, _number(request, "tick"))
 
     def sections(self, request: Request) -> str:
         """Return the sections of the report of a run, as it is now."""
-        run, _ = self._opened(request)
-        return self._drawn.of_runs({run.path: run.label}, self._version(run))
+        run = self._opened(request)
+        return sections_of(((run.path, run.label),), self._version(run))
 
     def states(self, request: Request) -> bytes:
         """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""
-        run, journal = self._run(request), self._journal(request)
-        states = journal.states_at(_number(request, "tick"))
-        drawn = None if run.opened is None else run.opened.network.drawn
+        run, journal = self._read(request)
+        states, drawn = journal.states_at(_number(request, "tick")), run.network.drawn
         return (states if drawn is None else states[drawn.people]).tobytes()
-
-    def network(self, request: Request) -> Any:
-        """Return the progress of the network, and begin to work it out."""
-        _, opened = self._opened(request)
-        opened.network.begin()
-        return opened.network.now
-
-    def places(self, request: Request) -> bytes:
-        """Return the network's numbers."""
-        drawn = self._opened(request)[1].network.drawn
-        if drawn is None:
-            raise ProblemError(404, "the network is not there yet")
-        return drawn.packed()
 
     def cascades(self, request: Request) -> Any:
         """Return the largest cascades, each with its words and its ties: who answered or reshared whose post."""
-        run, journal = self._run(request), self._journal(request)
+        run, journal = self._read(request)
         found = []
         for post, size in journal.posts.largest(CASCADES_LISTED):
             tree = journal.posts.tree(post.post)
@@ -224,27 +208,27 @@ class Site:
         return found
 
     def cascade(self, request: Request) -> Sequence[Node]:
-        post = _number(request, "post")
-        tree = self._journal(request).posts.tree(post)
+        post, (run, journal) = _number(request, "post"), self._read(request)
+        tree = journal.posts.tree(post)
         if not tree or tree[0].parent is not None:
             raise ProblemError(404, f"there is no original with the number {post}")
-        return cascade_card(self._run(request), tree)
+        return cascade_card(run, tree)
 
     def agent(self, request: Request) -> Sequence[Node]:
-        run, journal = self._run(request), self._journal(request)
+        run, journal = self._read(request)
         return AgentPanel(run, journal, _number(request, "agent"), _number(request, "tick")).part()
 
     def person(self, request: Request) -> Any:
         """Return the number of the agent that a reader has named."""
-        run, journal, given = self._run(request), self._journal(request), request.query_params.get("called", "").strip()
+        (run, journal), given = self._read(request), request.query_params.get("called", "").strip()
         if not given.isdecimal():
             run.know_people()
-        people = None if run.opened is None else run.opened.network.population
+        people = run.network.population
         return agent_named(given, journal.agents, run.called, () if people is None else people.ids)
 
     def explanation(self, request: Request) -> Sequence[Node]:
         """Return an agent's turns in a tick, with all that led to them: they are worked out again."""
-        run, _ = self._opened(request)
+        run = self._opened(request)
         agent, tick = _number(request, "agent"), _number(request, "tick")
         if agent < 0 or tick < 0:
             raise ProblemError(422, "expected an agent and a tick of 0 or more")
@@ -253,7 +237,7 @@ class Site:
     def compared_sections(self, request: Request) -> str:
         """Return the sections of the report of two runs."""
         both = [self._of_name(request.query_params.get(side, "")) for side in ("left", "right")]
-        return self._drawn.of_runs({run.path: run.label for run in both}, [self._version(run) for run in both])
+        return sections_of(tuple((run.path, run.label) for run in both), " ".join(map(self._version, both)))
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])
@@ -271,21 +255,21 @@ class Site:
                 self._open.pop(next(iter(self._open))).close()
             return run
 
-    def _opened(self, request: Request) -> tuple[ViewedRun, Opened]:
+    def _opened(self, request: Request) -> ViewedRun:
         run = self._run(request)
-        if run.opened is None:
+        if run.config is None:
             run.follow()
-        if run.opened is None:
+        if run.config is None:
             raise ProblemError(422, run.problem)
-        return run, run.opened
+        return run
 
-    def _journal(self, request: Request) -> Followed:
-        run, _ = self._opened(request)
+    def _read(self, request: Request) -> tuple[ViewedRun, Followed]:
+        run = self._opened(request)
         if run.journal is None:
             run.follow()
         if run.journal is None:
             raise ProblemError(422, run.problem)
-        return run.journal
+        return run, run.journal
 
 
 def _damage_words(journal: Followed, *, is_running: bool) -> str:
@@ -312,7 +296,7 @@ def _opening(journal: Followed | None, line: RunLine) -> int:
 
 def _head(run: ViewedRun, line: RunLine, problem: str, reading: str) -> list[Node]:
     """Return the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
-    config = None if run.opened is None else run.opened.config
+    config = run.config
     told: list[Node] = [f"{line.run.ticks:,} of {line.run.length:,} ticks", f"{line.run.agents:,} {line.nouns}"]
     if config is not None:
         oracle, model = config.oracle.backend, config.llm.model
@@ -340,17 +324,19 @@ def _number(request: Request, name: str) -> int:
         raise ProblemError(422, f"{name}: expected a whole number, got {text!r}") from None
 
 
-def _answered(work: Callable[[Request], Any], encode: Callable[[Any], Any], kind: str, request: Request) -> Response:
+def _answered(work: Callable[[Request], Any], request: Request) -> Response:
+    """Return what an address has: bytes as they are, a part of the page as HTML, and all else as JSON."""
     try:
-        return Response(encode(work(request)), media_type=kind)
+        found = work(request)
+        if isinstance(found, bytes):
+            return Response(found, media_type=BINARY)
+        if request.url.path.startswith("/part/"):
+            return Response(found if isinstance(found, str) else written(found), media_type="text/html")
+        return Response(_json(found), media_type="application/json")
     except (ProblemError, PrismError, ActorError, ValueError, LookupError, OSError, MemoryError) as error:
         status = error.status if isinstance(error, ProblemError) else 422
-        return Response(_json({"problem": shown(str(error))}), status, media_type="application/json")
-
-
-def _html(found: Sequence[Node] | str) -> str:
-    """Return a part of the page. Scripts in it would not run; there are none."""
-    return found if isinstance(found, str) else written(found)
+        problem = shown(str(error)) or "this process may use no more memory"
+        return Response(_json({"problem": problem}), status, media_type="application/json")
 
 
 def _json(value: Any) -> bytes:

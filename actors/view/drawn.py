@@ -1,15 +1,12 @@
-"""Parts of the report on the local page: drawn on the first request, and again when something has changed."""
+"""Parts of the reports on the local page: drawn on the first request, and again when something has changed."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
-from typing import Any
 
 from actors.core.files import write_file
 from actors.core.machine import not_installed
@@ -19,26 +16,46 @@ from actors.store.posts import MadePost
 from actors.view.viewed_run import ViewedRun
 from prism.kernels import directory
 
+KEPT_MAX = 16
+"""The drawings of runs, and of experiments, that are kept: those of large runs take long."""
+
 
 def written(nodes: Sequence[Node | None]) -> str:
     """Return parts of a page as HTML; charts in it are drawn by the page's script."""
     return "".join(rendered(node, as_live) for node in nodes if node is not None)
 
 
-def sections_of(runs: Mapping[Path, str]) -> str:
-    """Return what the report has of runs of one domain: `{directory: what the page calls it}`."""
+@lru_cache(KEPT_MAX)
+def sections_of(runs: tuple[tuple[Path, str], ...], _: str) -> str:
+    """Return what the report has of runs of one domain: `(directory, what the page calls it)`.
+
+    Besides them it takes their version: they are drawn again for another one.
+    """
     if (problem := problem_of_drawing("the charts of a run")) is not None:
         return written([problem])
     from actors.pages.page_frame import drawn  # noqa: PLC0415
     from actors.pages.report import read_real_of, read_runs, told_of_runs  # noqa: PLC0415
 
-    records = read_runs(list(runs), names=list(runs.values()))
+    records = read_runs([path for path, _ in runs], names=[label for _, label in runs])
     told = told_of_runs(records, read_real_of(records[0]))
-    notices = (tag("p", text, class_="notice") for text in told.notices)
-    if len(records) == 1:  # the head of its page says the rest
-        return written([*notices, *map(drawn, told.sections)])
-    remarks = (tag("p", text, class_="notice") for text in told.remarks)
-    return written([told.lead, *notices, *remarks, *map(drawn, told.sections)])
+    is_alone = len(records) == 1  # then the head of its page says the rest
+    warned = told.notices if is_alone else [*told.notices, *told.remarks]
+    notices = (tag("p", text, class_="notice") for text in warned)
+    return written([None if is_alone else told.lead, *notices, *map(drawn, told.sections)])
+
+
+@lru_cache(KEPT_MAX)
+def sections_of_experiment(path: Path, _: str) -> str:
+    """Return the answers and the sections of an experiment's report. Besides its directory it takes its version."""
+    if (problem := problem_of_drawing("the charts of an experiment")) is not None:
+        return written([problem])
+    from actors.pages.experiment_report import experiment_sections, lead, remarks_of  # noqa: PLC0415
+    from actors.pages.page_frame import drawn  # noqa: PLC0415  # altair is an optional package
+    from actors.studies.experiments.record import read_experiment_record  # noqa: PLC0415
+
+    record = read_experiment_record(path)
+    sections = [drawn(each) for each in experiment_sections(record) if each is not None]
+    return written([lead(record), *remarks_of(record), *sections])
 
 
 def problem_of_drawing(what: str) -> Node | None:
@@ -49,46 +66,17 @@ def problem_of_drawing(what: str) -> Node | None:
     return None
 
 
-class Redrawn:
-    """The latest drawings of some runs or an experiment. Large runs take long, and others do not wait for them."""
-
-    def __init__(self) -> None:
-        self._locks: defaultdict[object, Lock] = defaultdict(Lock)
-        self._drawn: dict[object, tuple[object, str]] = {}
-
-    def get(self, of: object, mark: Any, draw: Callable[[], str]) -> str:
-        """Return what is drawn for this mark: it is drawn again for another."""
-        with self._locks[of]:
-            found = self._drawn.get(of)
-            if found is None or found[0] != mark:
-                found = self._drawn[of] = mark, draw()
-                for old in [*self._drawn][:-KEPT_MAX]:
-                    self._drawn.pop(old, None)
-            return found[1]
-
-    def of_runs(self, runs: Mapping[Path, str], mark: Any) -> str:
-        """Return what the report has of runs: `{directory: what the page calls it}`."""
-        return self.get(tuple(runs), mark, partial(sections_of, runs))
-
-
-KEPT_MAX = 16
-"""Pages that are kept."""
-
-
 def cascade_card(run: ViewedRun, tree: Sequence[MadePost]) -> list[Node]:
     """Return the card of one cascade of a run, as the report has it, but for the likes."""
-    if (problem := problem_of_drawing("the picture of a cascade")) is not None or run.opened is None:
+    if (problem := problem_of_drawing("the picture of a cascade")) is not None or run.config is None:
         return [problem or ""]
     from actors.pages.cascade_charts import tree_chart  # noqa: PLC0415
     from actors.pages.page_frame import grid  # noqa: PLC0415
 
-    return [grid([tree_chart(tree, run.opened.config, "The chosen cascade", run.called)], "chosen")]
+    return [grid([tree_chart(tree, run.config, "The chosen cascade", run.called)], "chosen")]
 
 
-_lock = Lock()
-_vega: list[bytes] = []
-
-
+@lru_cache(1)
 def vega() -> bytes:
     """Return Vega for the page, from the installed package: no network is needed.
 
@@ -96,15 +84,11 @@ def vega() -> bytes:
     """
     import vl_convert  # noqa: PLC0415  # an optional package
 
-    made_by = version("vl-convert-python")
-    with _lock:
-        if not _vega:
-            kernels = directory()
-            path = None if kernels is None else kernels.parent / f"vega-{made_by}.js"
-            if path is None or not path.is_file():
-                _vega.append(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode())
-                if path is not None:
-                    write_file(path, _vega[0])
-            else:
-                _vega.append(path.read_bytes())
-        return _vega[0]
+    kernels = directory()
+    path = None if kernels is None else kernels.parent / f"vega-{version('vl-convert-python')}.js"
+    if path is not None and path.is_file():
+        return path.read_bytes()
+    bundle: bytes = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode()
+    if path is not None:
+        write_file(path, bundle)
+    return bundle

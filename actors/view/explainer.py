@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -21,18 +21,9 @@ from actors.pages.html import Element
 
 LIMIT_S = 180.0
 """The longest time for one turn."""
-KEPT_MAX = 32
-"""Explanations that are kept."""
-
 EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 """The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
 people's runs."""
-
-
-class _Failed(msgspec.Struct):
-    """The part of the last line of a command that has failed."""
-
-    error: str
 
 
 class Explainer:
@@ -44,8 +35,12 @@ class Explainer:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
         self._lock = Lock()
-        self._done: OrderedDict[tuple[Path, int, int], Element] = OrderedDict()
         self._process: subprocess.Popen[bytes] | None = None
+
+    def close(self) -> None:
+        """End what is being worked out."""
+        if (process := self._process) is not None:
+            process.kill()
 
     def get(self, path: Path, agent: int, tick: int) -> Element:
         """Return the explanation of an agent's turns in a tick as a part of the page. It blocks.
@@ -53,48 +48,29 @@ class Explainer:
         Raises:
             RunDirectoryError: it cannot be worked out; the error says why.
         """
-        key = (path, agent, tick)
         if not self._command:
             raise RunDirectoryError("turns are not worked out here")
-        if key not in self._done:
-            self.close()
+        arguments = ("--agent", str(agent), "--tick", str(tick))
+        command = (*self._command, str(path.resolve()), *arguments, "--json", "--log-format", "json")
+        self.close()
         with self._lock:
-            if key not in self._done:
-                self._done[key] = self._explained(path, agent, tick)
-                if len(self._done) > KEPT_MAX:
-                    self._done.popitem(last=False)
-            return self._done[key]
-
-    def close(self) -> None:
-        """End what is being worked out."""
-        if (process := self._process) is not None:
-            process.kill()
-
-    def _explained(self, path: Path, agent: int, tick: int) -> Element:
-        arguments = ("--agent", str(agent), "--tick", str(tick), "--json", "--log-format", "json")
-        command = (*self._command, str(path.resolve()), *arguments)
-        try:
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603  # our own
-                self._process = process
-                try:
-                    out, err = process.communicate(timeout=LIMIT_S)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    asked = f"ask `prism explain {path} --agent {agent} --tick {tick}`"
-                    raise RunDirectoryError(f"it takes more than {LIMIT_S:g} s: {asked}") from None
-                finally:
-                    self._process = None
-        except (OSError, ValueError) as error:
-            raise RunDirectoryError(f"the command cannot be begun: {error}") from error
+            try:
+                with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603  # our own
+                    self._process = process
+                    try:
+                        out, err = process.communicate(timeout=LIMIT_S)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+                        asked = f"ask `prism explain {path} {' '.join(arguments)}`"
+                        raise RunDirectoryError(f"it takes more than {LIMIT_S:g} s: {asked}") from None
+                    finally:
+                        self._process = None
+            except (OSError, ValueError) as error:
+                raise RunDirectoryError(f"the command cannot be begun: {error}") from error
         if process.returncode:
-            raise RunDirectoryError(_error_in(err))
+            problem = "it could not be worked out, or another turn was asked for"
+            for line in err.splitlines():
+                with suppress(msgspec.MsgspecError):
+                    problem = str(msgspec.json.decode(line, type=dict[str, object]).get("error", problem))
+            raise RunDirectoryError(problem)
         return explanation(msgspec.json.decode(out, type=Node))
-
-
-def _error_in(err: bytes) -> str:
-    for line in reversed(err.splitlines()):
-        try:
-            return msgspec.json.decode(line, type=_Failed).error
-        except msgspec.MsgspecError:
-            continue
-    return "it could not be worked out, or another turn was asked for"

@@ -13,8 +13,9 @@ from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count, share
 from actors.store.followed import Followed
 from actors.store.messages import read_messages
-from actors.view.viewed_run import Opened, ViewedRun
+from actors.view.viewed_run import ViewedRun
 from prism.clock import SimulatedClock
+from prism.config import Config
 
 PROBABILITY: Final = (
     "It is no belief. Of a changed rate: that the new rate is nearer than the old one to the right rate. Of a kept "
@@ -24,7 +25,7 @@ PROBABILITY: Final = (
 _STAGES: Final = {"proposed": "proposes", "reviewed": "judged", "applied": "applied"}
 
 
-def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> list[Node]:
+def moment_of(run: ViewedRun, config: Config, journal: Followed, tick: int) -> list[Node]:
     """Return the parts of the page that a tick changes."""
     inside = np.bincount(journal.states_at(tick), minlength=len(journal.states))
     legend = [tag("li", run.chip(name), tag("b", count(inside[style.number]))) for name, style in run.styles.items()]
@@ -34,23 +35,22 @@ def moment_of(run: ViewedRun, opened: Opened, journal: Followed, tick: int) -> l
     asked, answered, fallbacks = course.counted[place] if place >= 0 else (0, 0, 0)
     told = (asked, max(0, asked - answered - fallbacks), answered, fallbacks)
     parts: list[Node] = [
-        tag("p", when(opened, tick), class_="quiet when"),
+        tag("p", when(config, tick), class_="quiet when"),
         tag("ul", *legend, class_="legend", aria_label="Agents in each state"),
         facts(
             [*zip(("questions so far", "open at this tick", "answered", "fallbacks"), map(count, told), strict=True)]
         ),
     ]
-    show = show_of(opened.config)
-    if "quarters" in show.pictures:
-        parts += _council(run, show.council(tick, [*read_messages(journal.record, first=tick, until=tick + 1)]))
+    if "quarters" in run.show.pictures:
+        parts += _council(run, run.show.council(tick, [*read_messages(journal.record, first=tick, until=tick + 1)]))
     return parts
 
 
-def when(opened: Opened, tick: int) -> str:
+def when(config: Config, tick: int) -> str:
     """Return the place of a tick in simulated time: its round, and the name of the round or the moment."""
-    simulation = opened.config.simulation
+    simulation = config.simulation
     length = simulation.ticks_per_round
-    names = show_of(opened.config).round_names([*range(length - 1, tick + length, length)])
+    names = show_of(config).round_names([*range(length - 1, tick + length, length)])
     if names:
         return names[-1]
     number = f"round {tick // length + 1:,}"

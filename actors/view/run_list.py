@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
@@ -66,22 +67,6 @@ class RunLine(NamedTuple):
         kind, words = self.state if self.run.holder is None else "running", f" {self.state.replace('_', ' ')}"
         mark = tag("span", MARKS.get(self.state, "▶"), aria_hidden="true")
         return tag("span", mark, words, class_=f"state state-{kind}")
-
-
-def list_part(lines: Sequence[RunLine], left_out: int, root: Path) -> list[Node]:
-    """Return the list as a part of the page. `left_out`: runs that are not listed, because there are so many."""
-    place = shown(str(root))
-    if not lines:
-        begin = f"No run here: {place} has no directory of a run. Begin one with"
-        return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
-    differences = differences_of(lines)
-    rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
-    left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
-    return [
-        tag("p", f"{plural(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
-        tag("ul", *rows, class_="runs"),
-        *([tag("p", f"{plural(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
-    ]
 
 
 def _row(line: RunLine, place: int, differences: Sequence[Difference], runs: int) -> Element:
@@ -149,7 +134,18 @@ class RunLister:
 
     def part(self) -> list[Node]:
         """Return the list as a part of the page."""
-        return list_part(self.lines(), max(0, len(self.paths()) - RUNS_MAX), self.root)
+        lines, place, left_out = self.lines(), shown(str(self.root)), max(0, len(self.paths()) - RUNS_MAX)
+        if not lines:
+            begin = f"No run here: {place} has no directory of a run. Begin one with"
+            return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
+        differences = differences_of(lines)
+        rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
+        left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
+        return [
+            tag("p", f"{plural(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
+            tag("ul", *rows, class_="runs"),
+            *([tag("p", f"{plural(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
+        ]
 
     def _labels(self) -> dict[str, str]:
         """Return `{name of a cell: its conditions and its seed}`, in the order of the plan; empty for other runs."""
@@ -166,20 +162,27 @@ class RunLister:
 
     def _look(self, path: Path) -> RunLine:
         """Return a run, which is read again if its files have changed."""
-        now, name = marks_of(path), name_of(path)
+        now = marks_of(path)
         with self._lock:
             marks, line = self._known.get(path, (None, None))
             if line is None or marks != now:
-                try:
-                    show = _show(path)
-                    line = RunLine(
-                        name, name, list_run(path), show.agents, _settings(path), dict(figures_of(path, show))
-                    )
-                except (ValueError, LookupError, TypeError, RecursionError):  # it takes no other run from the list
-                    damaged = ListedRun(path=path, status=RunStatus.DAMAGED)
-                    line = RunLine(name, name, damaged, Show(Config()).agents, {}, {})
+                line = _read(path)
                 self._known[path] = now, line
             return line
+
+
+def _read(path: Path) -> RunLine:
+    """Return a run as its files are now. One that cannot be read takes no other run from the list."""
+    name, show, settings = name_of(path), Show(Config()), dict[str, str]()
+    try:
+        with suppress(PrismError, OSError):
+            show = show_of(read_resolved(path / CONFIG))
+        with suppress(ActorError, OSError):
+            settings = settings_in_words(header_in(path).config)
+        return RunLine(name, name, list_run(path), show.agents, settings, dict(figures_of(path, show)))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        damaged = ListedRun(path=path, status=RunStatus.DAMAGED)
+        return RunLine(name, name, damaged, Show(Config()).agents, {}, {})
 
 
 def differences_of(lines: Sequence[RunLine]) -> list[Difference]:
@@ -198,21 +201,6 @@ def differences_of(lines: Sequence[RunLine]) -> list[Difference]:
             for place, value in zip(of_domain, one.values, strict=True):
                 row[place] = value
     return [Difference(key=key, values=values[key]) for key in sorted(values)]
-
-
-def _settings(path: Path) -> dict[str, str]:
-    """Return the settings in a journal in words; none if they cannot be read."""
-    try:
-        return settings_in_words(header_in(path).config)
-    except (ActorError, OSError):
-        return {}
-
-
-def _show(path: Path) -> Show:
-    try:
-        return show_of(read_resolved(path / CONFIG))
-    except (PrismError, OSError):
-        return Show(Config())
 
 
 def figures_of(path: Path, show: Show) -> Iterator[tuple[str, str]]:

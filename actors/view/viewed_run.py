@@ -7,8 +7,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import NamedTuple
 
-import msgspec
-
 from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own, show_of
 from actors.pages.html import Element, tag
@@ -20,21 +18,14 @@ from actors.view.run_list import name_of, shown
 from prism.config import Config
 from prism.errors import ConfigError, PrismError
 from prism.palette import MARK_SHAPES, state_styles
+from prism.show import Show
 from prism.statechart.outline import Outline, outline
 
 
-class Opened(NamedTuple):
-    """A configuration, and the objects made from it."""
+class Looks(NamedTuple):
+    """The looks of a state."""
 
-    config: Config
-    chart: Outline | None  # None if it is not available
-    network: NetworkDrawing
-
-
-class Looks(msgspec.Struct, frozen=True, kw_only=True):
-    """The looks of a state, with its number in the arrays of states."""
-
-    number: int
+    number: int  # in the arrays of states
     color: str
     shape: str  # its mark, as an SVG path in a square of 12 by 12
 
@@ -52,8 +43,11 @@ class ViewedRun:
         self.label = label or self.name
         self.problem = ""
         """The reason for which the run cannot be shown; empty if it can."""
-        self.opened: Opened | None = None
-        """None if its configuration cannot be read, or has not been yet."""
+        self.config: Config | None = None
+        """None if it cannot be read, or has not been yet; `chart` and `network` are made from it."""
+        self.chart: Outline | None = None
+        """None if it is not available."""
+        self.network = NetworkDrawing(Config())
         self.journal: Followed | None = None
         self._lock = Lock()
         self._reader: Thread | None = None
@@ -62,8 +56,9 @@ class ViewedRun:
         self._is_closed = False
 
     @property
-    def chart(self) -> Outline | None:
-        return None if self.opened is None else self.opened.chart
+    def show(self) -> Show:
+        """The words of its domain."""
+        return Show(Config()) if self.config is None else show_of(self.config)
 
     @property
     def styles(self) -> dict[str, Looks]:
@@ -88,17 +83,13 @@ class ViewedRun:
     def know_people(self) -> None:
         """Make the people of a social run, so that they have their names; without their files they have numbers."""
         with suppress(PrismError, OSError):
-            if self.opened is not None:
-                self.opened.network.people()
+            if self.config is not None:
+                self.network.people()
 
     def called(self, agent: int) -> str:
         """Return what the page calls an agent: its name, as soon as it is known, or its number."""
-        people = None if self.opened is None else self.opened.network.population
-        return self.numbered(agent) if people is None else people.name(agent)
-
-    def numbered(self, agent: int) -> str:
-        """Return an agent's name if its domain has names, or its number, such as `person 825`."""
-        return f"agent {agent:,}" if self.opened is None else show_of(self.opened.config).called(agent)
+        people = self.network.population
+        return self.show.called(agent) if people is None else people.name(agent)
 
     @property
     def is_reading(self) -> bool:
@@ -127,12 +118,14 @@ class ViewedRun:
     def _open(self) -> None:
         """Open the run, and again if another run has taken its place or its journal is shorter than the part read."""
         if self.journal is not None and header_in(self.path) != self.journal.header:
-            self.opened = self.journal = None
-        if self.opened is None:
+            self.config = self.journal = None
+        if self.config is None:
             config = read_resolved(self.path / CONFIG)
-            self.opened = Opened(config, _chart(config), NetworkDrawing(config))
+            self.chart, self.network = _chart(config), NetworkDrawing(config)
+            self.config = config
         if self.journal is None or self.journal.all_bytes < self.journal.read_bytes:
-            self.journal = Followed(self.path, _states(self.chart))
+            states = () if self.chart is None else dict.fromkeys([self.chart.initial, *self.chart.states])
+            self.journal = Followed(self.path, list(states))
             self.problem = self._damage = ""
 
     def _read(self, journal: Followed) -> None:
@@ -151,11 +144,6 @@ def _chart(config: Config) -> Outline | None:
         return outline(chart_of(config))
     except (ConfigError, ActorError):
         return None
-
-
-def _states(chart: Outline | None) -> list[str]:
-    """Return the states of a chart, with the initial state first; empty without a chart."""
-    return [] if chart is None else list(dict.fromkeys([chart.initial, *chart.states]))
 
 
 def _words(error: Exception) -> str:

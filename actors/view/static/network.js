@@ -2,7 +2,6 @@
 
 import { bytes, count, el, ofRun, panel, part, put, read, show as showPart } from "./page.js";
 
-const LOOK_MS = 500;
 const SPRITE = 64; // pixels of a side of the picture that the marks of a state are drawn from
 
 /** Read what the server has packed: two counts, people, places, followers, ties. */
@@ -160,7 +159,7 @@ export function networkPanel(session, ends) {
   const pick = el("select", { id: "cascade", onchange: choose }), tree = el("div", { class: "report" });
   const box = panel("The network", stage, said, el("p", { class: "row" }, el("label", { for: "cascade" }, "Show a cascade"), pick), tree);
   const picture = new Picture(canvas);
-  let timer = 0, asked = 0, closed = false, cascades = [];
+  let asked = 0, closed = false, cascades = [];
 
   const redraw = () => {
     cancelAnimationFrame(asked);
@@ -177,30 +176,21 @@ export function networkPanel(session, ends) {
   }
 
   async function look() {
+    const { name } = session, isLeft = () => closed || session.name !== name;
+    if (!picture.data) put(busy, el("span", {}, "Placing the people …"));
     try {
-      const now = await read(ofRun(session.name, "network"));
-      if (closed) return;
-      if (now.problem) {
-        put(busy, el("span", {}, `No picture: ${now.problem}.`));
-        return;
-      }
-      if (now.words) {
-        const places = await bytes(ofRun(session.name, "places"));
-        if (closed) return;
-        picture.load(unpack(places));
-        put(busy);
-        put(said, now.words);
-        session.tell("refetch");
-        picture.setLooks(Object.values(session.page.states));
-        show();
-        session.tell("people");
-        return;
-      }
-      if (!picture.data) put(busy, el("span", {}, `${now.step} …`), el("progress", { max: 1, value: now.share, "aria-label": now.step }));
+      const { words } = await read(ofRun(name, "network")), places = await bytes(ofRun(name, "places"));
+      if (isLeft()) return;
+      picture.load(unpack(places));
+      put(busy);
+      put(said, words);
+      session.tell("refetch");
+      picture.setLooks(Object.values(session.page.states));
+      show();
+      session.tell("people");
     } catch (error) {
-      put(busy, el("span", {}, error.message));
+      if (!isLeft()) put(busy, el("span", {}, `No picture: ${error.message}.`));
     }
-    if (!closed) timer = setTimeout(look, LOOK_MS);
   }
 
   function show() {
@@ -262,10 +252,7 @@ export function networkPanel(session, ends) {
     if (!closed) showPart(tree, card);
   }
 
-  session.on("run", () => {
-    clearTimeout(timer);
-    look();
-  });
+  session.on("run", look);
   for (const event of ["states", "agent"]) session.on(event, show);
   session.on("grown", list);
   const recolor = () => {
@@ -279,7 +266,6 @@ export function networkPanel(session, ends) {
   look();
   ends.push(() => {
     closed = true;
-    clearTimeout(timer);
     observer.disconnect();
     removeEventListener("themechange", recolor);
   });

@@ -120,15 +120,14 @@ def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, emb
     run = asked.read(embedded.name)
     run.know_people()
     name = run.called(25)
-    assert run.opened is not None
-    run.opened.network.population = None
+    run.network.population = None
     for given in ("25", f" {name} "):
         assert asked.json(f"runs/{embedded.name}/person?called={given}") == 25
     for given, problem in (("999999", "there is no agent 999,999"), ("nobody", "no agent is called 'nobody'")):
         answer = asked.get(f"/api/runs/{embedded.name}/person?called={given}")
         assert answer.status_code == 422
         assert problem in answer.json()["problem"]
-    run.opened.network.population = None
+    run.network.population = None
 
 
 def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
