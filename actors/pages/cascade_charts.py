@@ -47,36 +47,28 @@ _SHAPES: Final[Mapping[str, tuple[str, Any]]] = {
 
 def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Shapes | None) -> list[Chart]:
     """Return the distributions of sizes, depths and virality, beside real ones if there are any."""
-    kept, note = [together(feed.shapes for feed in group) for group in feeds], _young_note(groups, feeds)
+    kept, note = [together(feed.shapes for feed in group) for group in feeds], ""
+    # The originals that are left out: the shares are not those of all originals.
+    young = [sum(feed.left_out for feed in group) for group in feeds]
+    if any(young):
+        told = [
+            f"{plural(number, 'original')}{f' ({group_name(group)})' if len(groups) > 1 else ''}"
+            for number, group in zip(young, groups, strict=True)
+        ]
+        note = f" Left out: {listed(told)} of the last rounds, which may still grow."
     if real is not None:
-        least = int(real.size.min())
+        least, real_ones = int(real.size.min()), plural(len(real.size), "real cascade")
         comparable = [shapes.where(shapes.size >= least) for shapes in kept]
-        is_cut = least > 1 and all(len(shapes.size) >= FEW for shapes in comparable)
-        kept = comparable if is_cut else kept
-        note += _real_note(least, len(real.size), kept if is_cut else None)
+        if least > 1 and all(len(shapes.size) >= FEW for shapes in comparable):
+            kept, ours = comparable, plural(sum(len(shapes.size) for shapes in comparable), "simulated cascade")
+            note += f" Only cascades of {least} posts and more: {ours} and {real_ones}."
+        else:
+            note += f" The {real_ones} have {least} posts and more; the run's have any size."
     return [
         _shape(groups, kept, real, name, note)
         for name in _SHAPES
         if any(len(of_shapes(shapes, name)) for shapes in kept)
     ]
-
-
-def _young_note(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]]) -> str:
-    """Return a sentence on the originals that are left out: the shares are not those of all originals."""
-    young = [sum(feed.left_out for feed in group) for group in feeds]
-    if not any(young):
-        return ""
-    told = [plural(number, "original") for number in young]
-    if len(groups) > 1:
-        told = [f"{each} ({group_name(group)})" for each, group in zip(told, groups, strict=True)]
-    return f" Left out: {listed(told)} of the last rounds, which may still grow."
-
-
-def _real_note(least: int, count_real: int, kept: Sequence[Shapes] | None) -> str:
-    if kept is None:
-        return f" The {plural(count_real, 'real cascade')} have {least} posts and more; the run's have any size."
-    ours = plural(sum(len(shapes.size) for shapes in kept), "simulated cascade")
-    return f" Only cascades of {least} posts and more: {ours} and {plural(count_real, 'real one')}."
 
 
 def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | None, name: str, note: str) -> Chart:
@@ -88,34 +80,28 @@ def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | N
     if real is not None:
         series[REAL] = of_shapes(real, name)
         colors, labels = [*colors, TEXT], [*labels, REAL]
-    rows = []
+    rows, shown_as = [], digits if name == "virality" else count
     for who, values in zip(labels, series.values(), strict=True):
         if len(values):
-            marks = [float(np.quantile(values, part)) for part in (0.5, 0.9, 0.99)]
-            shown_as = digits if name == "virality" else count
-            rows.append((who, count(len(values)), *map(shown_as, marks), shown_as(float(max(values)))))
+            marks = [*map(float, np.quantile(values, (0.5, 0.9, 0.99))), float(max(values))]
+            rows.append((who, count(len(values)), *map(shown_as, marks)))
     table = Table(("cascades of", "cascades", "median", "p90", "p99", "largest"), rows)
-    reading = f"{_reading(name, rows[0], found[0])}{f' ({rows[0][0]})' if len(groups) > 1 else ''}.{note}"
-    return chart_of(draw(series, title, reading, colors=colors), table)
-
-
-def _several(number: str, noun: str) -> str:
-    return f"{number} {noun}{'' if number == '1' else 's'}"
-
-
-def _reading(name: str, row: Sequence[str], shapes: Shapes) -> str:
-    """Return a sentence about a distribution, without its full stop."""
+    _, _, median, p90, p99, largest = rows[0]
     if name == "size":
-        alone = int((shapes.size == 1).sum())
-        single = f"{share(alone, len(shapes.size))} of the originals stayed alone; " if alone else ""
-        return f"{single}{'one' if alone else 'One'} cascade in a hundred has {_several(row[4], 'post')} or more"
-    if name == "depth":
-        steps = _several(row[3], "step")
-        return f"Of the cascades that have a reaction, one in ten is {steps} deep or more, the deepest {row[5]}"
-    return (
-        f"Half of the cascades that have a reaction have a virality of {row[2]} or more; 2 is a large star, and "
-        "more is a chain"
-    )
+        alone = int((found[0].size == 1).sum())
+        single = f"{share(alone, len(found[0].size))} of the originals stayed alone; " if alone else ""
+        posts = f"{p99} post{'' if p99 == '1' else 's'}"
+        reading = f"{single}{'one' if alone else 'One'} cascade in a hundred has {posts} or more"
+    elif name == "depth":
+        steps = f"{p90} step{'' if p90 == '1' else 's'}"
+        reading = f"Of the cascades that have a reaction, one in ten is {steps} deep or more, the deepest {largest}"
+    else:
+        reading = (
+            f"Half of the cascades that have a reaction have a virality of {median} or more; 2 is a large star, and "
+            "more is a chain"
+        )
+    reading += f"{f' ({rows[0][0]})' if len(groups) > 1 else ''}.{note}"
+    return chart_of(draw(series, title, reading, colors=colors), table)
 
 
 def tree_charts(run: RunRecord, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:

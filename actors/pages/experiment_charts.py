@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,6 @@ LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
-LEVELS_MAX = 12
-"""The most levels of a factor that are drawn."""
 MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
 
@@ -51,46 +49,30 @@ SCALES: Mapping[str, str] = {
 """`{effect size: its meaning}`."""
 
 
-def forest(named: Sequence[Named], exploratory: Sequence[str]) -> list[Chart]:
-    """Return a forest plot for each measure, with its comparisons in its unit; the table has their effect sizes."""
-    measures = list(dict.fromkeys(each.hypothesis.measure for _, each in named))
-    return [
-        _forest(measure, [pair for pair in named if pair[1].hypothesis.measure == measure], exploratory)
-        for measure in measures
-    ]
-
-
 def p_words(p: float) -> str:
     """Return a p value: three digits, or that it is below 0.001."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def forest(named: Sequence[Named], exploratory: Sequence[str]) -> list[Chart]:
+    """Return a forest plot for each measure, with its comparisons in its unit; the table has their effect sizes."""
+    by_measure: dict[str, list[Named]] = {}
+    for pair in named:
+        by_measure.setdefault(pair[1].hypothesis.measure, []).append(pair)
+    return [_forest(measure, pairs, exploratory) for measure, pairs in by_measure.items()]
+
+
 def _forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:
     bars, cells = [], []
     for name, each in named:
-        difference = each.difference
-        bars.append(
-            Row(
-                f"{name} {f' {MINUS} '.join(each.hypothesis.contrast)}",
-                *(difference.mean, difference.low, difference.high),
-                BLUE if each.supported else GREY,
-                each.hypothesis.with_test not in exploratory,
-            )
-        )
-        cells.append(
-            (
-                name,
-                str(each.hypothesis),
-                difference.mean,
-                span(difference.low, difference.high),
-                each.effect,
-                each.effect_value,
-                span(each.effect_low, each.effect_high),
-                "not tested" if each.untested else p_words(each.p),
-                p_words(each.p_holm),
-                *(each.among, difference.count, each.zeros),
-            )
-        )
+        found, said = each.difference, each.hypothesis
+        color, is_planned = BLUE if each.supported else GREY, said.with_test not in exploratory
+        words = f"{name} {f' {MINUS} '.join(said.contrast)}"
+        bars.append(Row(words, found.mean, found.low, found.high, color, is_planned))
+        effect = (each.effect, each.effect_value, span(each.effect_low, each.effect_high))
+        tested = ("not tested" if each.untested else p_words(each.p), p_words(each.p_holm), each.among)
+        told = (name, str(said), found.mean, span(found.low, found.high))
+        cells.append((*told, *effect, *tested, found.count, each.zeros))
     margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
     shared = next(iter(margins)) if len(margins) == 1 else None
     within = "" if shared is None else " The shaded range is the margin within which conditions count as equal."
@@ -141,50 +123,43 @@ def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Cha
 
 
 def effect_charts(record: ExperimentRecord) -> list[Chart]:
-    """Return the main effects of each factor on each measure; none for a design without factors."""
-    factors = list(dict.fromkeys(name for each in record.plan.experiment.conditions for name in each.factors))
-    found = []
-    for measure in list(record.plan.experiment.measures)[:MEASURES_MAX] if factors else ():
-        seeds = _complete_seeds(record, measure)
-        if seeds:
-            found.append(_effects(record, measure, factors, seeds))
+    """Return the main effects of each factor on each measure; none for a design without factors.
+
+    An effect is the mean at each level, over the conditions that have it, with its interval over the seeds that have a
+    value in all conditions: others would compare levels over different seeds.
+    """
+    experiment, found = record.plan.experiment, list[Chart]()
+    factors = list(dict.fromkeys(name for each in experiment.conditions for name in each.factors))
+    for measure in list(experiment.measures)[:MEASURES_MAX] if factors else ():
+        counts = Counter(seed for (_, seed), values in record.values.items() if measure in values)
+        seeds = sorted(seed for seed, conditions in counts.items() if conditions == len(experiment.conditions))
+        if not seeds:
+            continue
+        levels = list[tuple[str, str, Interval]]()
+        for factor in factors:
+            alone = conditions_for(factor, experiment.design.kind, experiment.conditions)
+            given: dict[str, Any] = {each.name: each.factors[factor] for each in alone if factor in each.factors}
+            by_level: dict[str, list[str]] = {}
+            numbers = all(isinstance(each, int | float) for each in given.values())
+            for name in sorted(given, key=given.__getitem__) if numbers else given:
+                by_level.setdefault(as_text(given[name]), []).append(name)
+            for text, names in by_level.items():
+                values = [sum(record.values[name, seed][measure] for name in names) / len(names) for seed in seeds]
+                levels.append((factor, text, described(values)))
+        of = len({cell.seed for cell in record.cells})
+        only = (
+            f" Only the {len(seeds):,} of {of:,} seeds with a result in every condition count: with others, levels "
+            "would mix unequal conditions."
+        )
+        reading = (
+            f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
+            f"seeds.{only if len(seeds) < of else ''}"
+        )
+        bars = [Row(f"{factor}: {name}", each.mean, each.low, each.high) for factor, name, each in levels]
+        cells = [(factor, name, each.mean, span(each.low, each.high)) for factor, name, each in levels]
+        drawn = rows(bars, measure, f"Main effects on {measure}", reading, has_zero=False)
+        found.append(chart_of(drawn, Table(("factor", "level", f"mean of {measure}", "95% interval"), cells)))
     return found
-
-
-def _complete_seeds(record: ExperimentRecord, measure: str) -> set[int]:
-    """Return the seeds with a value in all conditions: other seeds would compare levels over different seeds."""
-    counts = Counter(seed for (_, seed), found in record.values.items() if measure in found)
-    return {seed for seed, conditions in counts.items() if conditions == len(record.plan.experiment.conditions)}
-
-
-def _effects(record: ExperimentRecord, measure: str, factors: Sequence[str], seeds: Collection[int]) -> Chart:
-    """Return the mean at each level of each factor, over the conditions that have it, with its interval over seeds."""
-    experiment, levels, left_out = record.plan.experiment, list[tuple[str, str, Interval]](), ""
-    for factor in factors:
-        alone = conditions_for(factor, experiment.design.kind, experiment.conditions)
-        given: dict[str, Any] = {each.name: each.factors[factor] for each in alone if factor in each.factors}
-        by_level: dict[str, list[str]] = {}
-        numbers = all(isinstance(each, int | float) for each in given.values())
-        for name in sorted(given, key=lambda name: given[name]) if numbers else given:
-            by_level.setdefault(as_text(given[name]), []).append(name)
-        for text, names in [*by_level.items()][:LEVELS_MAX]:
-            values = [sum(record.values[name, seed][measure] for name in names) / len(names) for seed in sorted(seeds)]
-            levels.append((factor, text, described(values)))
-        if (more := len(by_level) - LEVELS_MAX) > 0:
-            left_out += f" {more:,} more levels of {factor} are in results.csv."
-    bars = [Row(f"{factor}: {name}", each.mean, each.low, each.high) for factor, name, each in levels]
-    of = len({cell.seed for cell in record.cells})
-    only = (
-        f" Only the {len(seeds):,} of {of:,} seeds with a result in every condition count: with others, levels would "
-        "mix unequal conditions."
-    )
-    reading = (
-        f"The mean of {measure} at each level, over the conditions that have it, with its 95% interval over the "
-        f"seeds.{only if len(seeds) < of else ''}{left_out}"
-    )
-    cells = [(factor, name, each.mean, span(each.low, each.high)) for factor, name, each in levels]
-    table = Table(("factor", "level", f"mean of {measure}", "95% interval"), cells)
-    return chart_of(rows(bars, measure, f"Main effects on {measure}", reading, has_zero=False), table)
 
 
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."

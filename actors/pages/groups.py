@@ -30,7 +30,12 @@ def group_name(group: RunGroup) -> str:
     return f"{group.label} ({several})" if group.label and several else group.label or several or "the run"
 
 
-def time_of(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> dict[str, Any]:
+def round_of(run: RunRecord, tick: int) -> float:
+    """Return the place of a tick among the rounds."""
+    return tick / run.config.simulation.ticks_per_round
+
+
+def time_of(groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float] = round_of) -> dict[str, Any]:
     """Return what a chart over time shows of interventions and of the clock of a single run.
 
     Interventions of several groups have the colour of the group. The clock is the place of the start, and how far a

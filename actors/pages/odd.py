@@ -6,7 +6,6 @@ Achter, Borit, Chattoe-Brown & Siebers, "RAT-RS: a reporting standard for data u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +22,8 @@ from actors.studies.audit.record import read_audit
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import other_than
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
-from prism.audit import Audit
 from prism.config import Config
+from prism.config.yaml_text import flat
 from prism.statechart import Transition
 from prism.wording import counted, model_name, without_place
 
@@ -34,123 +33,105 @@ OPEN: Final = "**[OPEN]**"
 
 def odd_sheet(path: Path) -> str:
     """Return the sheet of a run, or of an experiment by its first finished cell. It reads files, and blocks."""
-    experiment, run, runs = None, path, [path]
+    experiment, runs = None, [path]
     if is_experiment(path):
         experiment = read_experiment_record(path)
-        done = [each for each in experiment.cells if each.state is CellState.DONE]
-        if not done:
+        runs = [cell_path(path, each) for each in experiment.cells if each.state is CellState.DONE]
+        if not runs:
             raise RunDirectoryError(f"{path}: no cell of the experiment is done, so there is nothing to describe")
-        runs = [cell_path(path, each) for each in done]
-        run = runs[0]
     audit = read_audit(path)
-    is_stale = audit is not None and {*audit.digests} != {list_run(each).digest for each in runs}
-    sheet = _Sheet(OpenRun(run, look_at_domain), experiment, None if is_stale else audit)
+    audited = "Not audited as it is now: `prism audit`."
+    if audit is not None and {*audit.digests} == {list_run(each).digest for each in runs}:
+        audited = audit.paragraph
     parts = [f"# {path.resolve().name}: ODD and RAT-RS", f"{OPEN} marks what the record does not know."]
-    for title, lines in (("ODD protocol", sheet.odd()), ("RAT-RS: the use of data", sheet.rat_rs())):
-        parts.append(f"## {title}")
-        parts += [f"### {heading}\n\n{text}" for heading, text in lines]
+    for heading, text in _sheet(OpenRun(runs[0], look_at_domain), experiment, audited).items():
+        parts += [f"## {heading}"] if text is None else [f"### {heading}", text]
     return "\n\n".join(parts) + "\n"
 
 
-class _Sheet:
-    def __init__(self, run: OpenRun, experiment: ExperimentRecord | None, audit: Audit | None) -> None:
-        self._run, self._experiment, self._audit = run, experiment, audit
-        self._config, self._summary = run.config, read_summary(run.path)
-
-    @property
-    def _question(self) -> str:
-        if self._experiment is None:
-            return f"{OPEN} The purpose of the model, and the patterns by which it is judged."
-        experiment = self._experiment.plan.experiment
-        measures = ", ".join(f"{name} ({place})" for name, place in experiment.measures.items())
-        told = "; ".join(str(each) for each in experiment.hypotheses) or "none"
-        patterns = f"{OPEN} The real patterns by which the model is judged."
-        return f"{experiment.question} Measures: {measures}. Hypotheses: {told}.\n\n{patterns}"
-
-    def odd(self) -> Iterator[tuple[str, str]]:
-        """Yield the elements of the ODD protocol."""
-        config, run = self._config, self._run
-        simulation, agents = config.simulation, counted(run.domain.size, run.show.agent, run.show.agents)
-        states = ", ".join(sorted(str(each) for each in run.domain.chart.states))
-        attributes = ", ".join(config.population.attributes) or "none besides the built-in ones"
-        yield "1. Purpose and patterns", self._question
-        ticks = f"{run.length:,} ticks in rounds of {simulation.ticks_per_round:,}"
-        said = f"{agents}, each with a statechart of the states {states}. Attributes of their own: {attributes}. "
-        said += f"A tick is {simulation.tick_seconds:g} seconds; {ticks} were run."
-        yield "2. Entities, state variables and scales", said
-        rows = "\n".join(map(_row, run.domain.chart.transitions))
-        said = "In each tick the engine sends each agent that has something due one trigger. All answers of a tick are "
-        said += "applied together, in the order of agents' numbers. Rows of the chart; the first enabled one "
-        yield "3. Process overview and scheduling", f"{said}wins, unless the oracle chooses among several:\n\n{rows}"
-        for name, text in self._concepts():
-            yield f"4. Design concepts: {name}", text
-        graph = f"; ties: {config.population.graph.kind}" if "network" in run.show.pictures else ""
-        said = f"From seed {simulation.seed}: {agents}{graph}. Settings that are not at their defaults:"
-        yield "5. Initialization", f"{said}\n\n{self._settings(config)}"
-        yield "6. Input data", self._inputs()
-        version = run.manifest.packages.get("prism-sim", "of an unknown version")
-        said = f"PRISM {version}, code {run.manifest.code[:16]}. Its pages describe them."
-        yield "7. Submodels", f"{said}\n\n{OPEN} Why these."
-
-    def _concepts(self) -> Iterator[tuple[str, str]]:
-        config = self._config
-        yield "basic principles", f"{OPEN} The theory behind the model."
-        yield "emergence", f"{OPEN} What is expected to emerge, and what the rules impose."
-        asks, oracle = config.oracle.backend != "choice", self._run.manifest.oracle
-        oracle = without_place(oracle) if asks else oracle
-        questions = (
+def _sheet(run: OpenRun, experiment: ExperimentRecord | None, audited: str) -> dict[str, str | None]:
+    """Return the parts of both standards, `{heading: text}`; the heading of a standard itself has no text."""
+    config, summary, show = run.config, read_summary(run.path), run.show
+    simulation, agents = config.simulation, counted(run.domain.size, show.agent, show.agents)
+    question = f"{OPEN} The purpose of the model, and the patterns by which it is judged."
+    design = f"One run, seed {simulation.seed}. {OPEN} The design behind it."
+    if experiment is not None:
+        plan = experiment.plan.experiment
+        measures = ", ".join(f"{name} ({place})" for name, place in plan.measures.items())
+        told = "; ".join(str(each) for each in plan.hypotheses) or "none"
+        question = (
+            f"{plan.question} Measures: {measures}. Hypotheses: {told}.\n\n{OPEN} The real patterns by which the "
+        )
+        question += "model is judged."
+        design = (
+            f"Conditions: {', '.join(each.name for each in plan.conditions)}; {counted(len(plan.seeds), 'seed')} each, "
+            f"the same for all; alpha {plan.alpha:g}, by Holm. Plan {experiment.plan.hash[:16]}. Fallbacks: "
+            f"{summary.get('fallback_share', 0.0):.1%} of choices."
+        )
+    asks, oracle = config.oracle.backend != "choice", run.manifest.oracle
+    oracle = without_place(oracle) if asks else oracle
+    decides = f"What rules leave open is decided by: {oracle}."
+    if asks and "quarters" not in show.pictures:
+        decides = (
             f"A language model decides what rules leave open: {oracle}. Its prompt:"
             f"\n\n```\n{with_prompt(config)[0].llm.prompt.strip()}\n```\n\nOrder of the options: {config.llm.order}; "
             f"temperature {config.llm.temperature:g}."
-            if asks and "quarters" not in self._run.show.pictures
-            else f"What rules leave open is decided by: {oracle}."
         )
-        yield "adaptation and objectives", questions
-        memory = f"{config.llm.memory:,} lines" if config.llm.memory else "none"
-        yield "learning and prediction", f"Memory in prompts: {memory}. Agents do not change their rules."
-        yield "sensing", "An agent reads its own attributes and what a trigger carries, such as the post in view."
-        yield "interaction", f"{OPEN} Which interactions matter here, beside those of the chart."
-        yield "stochasticity", "Each draw is a hash of seed, agent, tick and purpose: the same seed gives the same run."
-        yield "collectives", f"{OPEN} Groups that matter, if any."
-        yield "observation", f"The journal has every update; digest {self._summary.get('digest', 'unknown')}."
-
-    def _settings(self, config: Config) -> str:
-        found = other_than(msgspec.to_builtins(config), msgspec.to_builtins(Config()))
-        # A sheet is for others: it has no addresses and no directories of this machine.
-        lines = list[str]()
-        for name, value in _flat(found):
-            text = model_name(value) if isinstance(value, str) else str(value)
-            if name != "llm.host":
-                lines.append(f"- `{name}`: {' '.join(text.split())[:200]}")
-        return "\n".join(lines) or "none"
-
-    def _inputs(self) -> str:
-        files = "\n".join(
-            f"- {Path(name).name}: SHA-256 {digest}" for name, digest in self._run.manifest.inputs.items()
-        )
-        origin = f"{OPEN} Where each file comes from, who collected it, when, and how."
-        return f"{files}\n\n{origin}" if files else "None: agents and ties are generated."
-
-    def rat_rs(self) -> Iterator[tuple[str, str]]:
-        """Yield the five suites of RAT-RS."""
-        yield "Model aim and context", self._question
-        yield "Conceptualisation: what is modelled, and by which data", f"{OPEN} Data and theory behind each entity."
-        label = calibration_label(self._config)
-        fitted = (
-            f"Settings are {label}." if label else "No setting is calibrated: numbers are defaults or the author's."
-        )
-        yield "Operationalisation: how data enter the model", f"{fitted}\n\n{self._inputs()}"
-        if self._experiment is None:
-            yield "Experimentation", f"One run, seed {self._config.simulation.seed}. {OPEN} The design behind it."
-        else:
-            experiment = self._experiment.plan.experiment
-            names = ", ".join(each.name for each in experiment.conditions)
-            share = self._summary.get("fallback_share", 0.0)
-            said = f"Conditions: {names}; {counted(len(experiment.seeds), 'seed')} each, the same for all; alpha "
-            said += f"{experiment.alpha:g}, by Holm. Plan {self._experiment.plan.hash[:16]}. "
-            yield "Experimentation", f"{said}Fallbacks: {share:.1%} of choices."
-        audited = "Not audited as it is now: `prism audit`." if self._audit is None else self._audit.paragraph
-        yield "Evaluation", f"{audited}\n\n{OPEN} Comparison with data: docs/realism.md."
+    memory = f"{config.llm.memory:,} lines" if config.llm.memory else "none"
+    files = "\n".join(f"- {Path(name).name}: SHA-256 {digest}" for name, digest in run.manifest.inputs.items())
+    inputs = f"{files}\n\n{OPEN} Where each file comes from, who collected it, when, and how."
+    inputs = inputs if files else "None: agents and ties are generated."
+    label = calibration_label(config)
+    fitted = f"Settings are {label}." if label else "No setting is calibrated: numbers are defaults or the author's."
+    graph = f"; ties: {config.population.graph.kind}" if "network" in show.pictures else ""
+    # A sheet is for others: it has no addresses and no directories of this machine.
+    texts = {
+        name: model_name(value) if isinstance(value, str) else str(value)
+        for name, value in flat(other_than(msgspec.to_builtins(config), msgspec.to_builtins(Config())))
+        if name != "llm.host"
+    }
+    settings = "\n".join(f"- `{name}`: {' '.join(text.split())[:200]}" for name, text in texts.items()) or "none"
+    concept = "4. Design concepts: "
+    return {
+        "ODD protocol": None,
+        "1. Purpose and patterns": question,
+        "2. Entities, state variables and scales": (
+            f"{agents}, each with a statechart of the states {', '.join(sorted(map(str, run.domain.chart.states)))}. "
+            f"Attributes of their own: {', '.join(config.population.attributes) or 'none besides the built-in ones'}. "
+            f"A tick is {simulation.tick_seconds:g} seconds; {run.length:,} ticks in rounds of "
+            f"{simulation.ticks_per_round:,} were run."
+        ),
+        "3. Process overview and scheduling": (
+            "In each tick the engine sends each agent that has something due one trigger. All answers of a tick are "
+            "applied together, in the order of agents' numbers. Rows of the chart; the first enabled one wins, unless "
+            "the oracle chooses among several:\n\n" + "\n".join(map(_row, run.domain.chart.transitions))
+        ),
+        f"{concept}basic principles": f"{OPEN} The theory behind the model.",
+        f"{concept}emergence": f"{OPEN} What is expected to emerge, and what the rules impose.",
+        f"{concept}adaptation and objectives": decides,
+        f"{concept}learning and prediction": f"Memory in prompts: {memory}. Agents do not change their rules.",
+        f"{concept}sensing": "An agent reads its own attributes and what a trigger carries, such as the post in view.",
+        f"{concept}interaction": f"{OPEN} Which interactions matter here, beside those of the chart.",
+        f"{concept}stochasticity": (
+            "Each draw is a hash of seed, agent, tick and purpose: the same seed gives the same run."
+        ),
+        f"{concept}collectives": f"{OPEN} Groups that matter, if any.",
+        f"{concept}observation": f"The journal has every update; digest {summary.get('digest', 'unknown')}.",
+        "5. Initialization": (
+            f"From seed {simulation.seed}: {agents}{graph}. Settings that are not at their defaults:\n\n{settings}"
+        ),
+        "6. Input data": inputs,
+        "7. Submodels": (
+            f"PRISM {run.manifest.packages.get('prism-sim', 'of an unknown version')}, code {run.manifest.code[:16]}. "
+            f"Its pages describe them.\n\n{OPEN} Why these."
+        ),
+        "RAT-RS: the use of data": None,
+        "Model aim and context": question,
+        "Conceptualisation: what is modelled, and by which data": f"{OPEN} Data and theory behind each entity.",
+        "Operationalisation: how data enter the model": f"{fitted}\n\n{inputs}",
+        "Experimentation": design,
+        "Evaluation": f"{audited}\n\n{OPEN} Comparison with data: docs/realism.md.",
+    }
 
 
 def _row(row: Transition[Any]) -> str:
@@ -160,11 +141,3 @@ def _row(row: Transition[Any]) -> str:
     label = f" ({row.label})" if row.label else ""
     target = row.target or "a state that the oracle chooses"
     return f"- in {row.source}, on {row.trigger}{condition}: to {target}{label}{oracle}"
-
-
-def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value

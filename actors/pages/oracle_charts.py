@@ -10,19 +10,13 @@ import numpy as np
 from actors.display.words import usd
 from actors.pages.card import Chart, Table, chart_of, table_of
 from actors.pages.html import Node, tag
+from actors.pages.words import SOURCES as SOURCE_WORDS
 from actors.pages.words import count, interval, listed, plural, share, spread
 from actors.plots.rows import Row, rows
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.palette import SOURCES
 
-_SOURCE_WORDS = {
-    "rule": "a rule of the chart",
-    "oracle": "the embedded oracle",
-    "llm": "a model",
-    "fallback": "a fallback",
-    "timeout": "a fallback: too late",
-}
 _METHOD_WORDS = {
     "embedded": "embedded choice",
     "json": "the model's JSON",
@@ -51,13 +45,13 @@ def sources_chart(groups: Sequence[RunGroup]) -> Chart | None:
     for name in names:
         for group in groups:
             parts = [run.course.sources.get(name, 0) / max(1, run.course.sources.total()) for run in group.runs]
-            bars.append(Row(f"{_SOURCE_WORDS[name]}{_of(group)}: {share(fmean(parts))}", bar=100 * fmean(parts)))
+            bars.append(Row(f"{SOURCE_WORDS[name]}{_of(group)}: {share(fmean(parts))}", bar=100 * fmean(parts)))
     total, decided = first.course.sources.total(), sum(first.course.sources.get(name, 0) for name in DECIDED)
     reading = (
         f"{share(first.course.sources.get('rule', 0), total)} of {count(total)} transitions follow from a rule; "
         f"{plural(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
     )
-    cells = [(_SOURCE_WORDS[name], *(run.course.sources.get(name, 0) for run in every)) for name in names]
+    cells = [(SOURCE_WORDS[name], *(run.course.sources.get(name, 0) for run in every)) for name in names]
     cells += [
         (f"no transition: {name}", *(run.course.unmoved.get(name, 0) for run in every))
         for name in sorted({name for run in every for name in run.course.unmoved})

@@ -40,7 +40,6 @@ from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN
 from prism.errors import InputError
 from prism.experiment import Answer
-from prism.scorecard import social_facts
 
 COMMANDS_MAX = 8
 """The most runs whose commands are shown."""
@@ -89,14 +88,12 @@ def report(
 def read_runs(
     paths: Sequence[Path],
     on_step: Callable[[str], None] = lambda _: None,
-    on_read: Callable[[int, int], None] = lambda _, __: None,
     names: Sequence[str] = (),
 ) -> list[RunRecord]:
     """Read runs of one domain; a single run with its people.
 
     Args:
         on_step: called with the next step, in words.
-        on_read: called with the ticks of a run that have been read, and all its ticks.
         names: what each is called; by default as its directory.
 
     Raises:
@@ -105,7 +102,7 @@ def read_runs(
     runs: list[RunRecord] = []
     for path, name in zip(paths, names or names_of(paths), strict=True):
         on_step(f"reading {name}")
-        runs.append(RunRecord(path, name, on_read))
+        runs.append(RunRecord(path, name))
     domains = list(dict.fromkeys(run.domain_name for run in runs))
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
@@ -237,11 +234,8 @@ def _cascades(groups: Sequence[RunGroup], real: Real, alone: RunRecord | None, k
     parts: list[Node] = [grid(charts, "cascades")] if charts else []
     if (of_feeds := feed_table(groups)) is not None:
         parts.append(table_of(of_feeds, "Feeds beside what was configured", is_shown=True))
-    if real.cascades is not None or real.hours:
-        for group, found in zip(groups, feeds, strict=True):
-            facts = run_tables.fact_table(social_facts(found, real.cascades, real.hours))
-            of = f", {group.label}" if group.label else ""
-            parts.append(table_of(facts, f"Stylised facts of the real world{of}", is_shown=True))
+    if real.hours:
+        parts.append(missing("Real hours are not drawn: `prism validate-world` compares them."))
     if alone is not None:
         posts = [each.of.removeprefix(CASCADE) for each in kept.found if each.of.startswith(CASCADE)]
         anchors = {int(post): anchor(f"{CASCADE}{post}") for post in posts if post.isdecimal()}

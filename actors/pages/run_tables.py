@@ -11,14 +11,12 @@ from actors.factory.input_files import plain_name
 from actors.pages.card import Table
 from actors.pages.groups import group_name
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, sharing_notice, spread
-from actors.pages.words import pages_number as digits
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
-from prism.scorecard import Fact
 
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
@@ -79,25 +77,16 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     rows = []
     for run in runs:
         course, summary = run.course, run.summary
-        calls = sum(spent.calls for spent in run.oracle.spent) if run.oracle else 0
+        counts = (course.turns, course.sources.total(), course.questions)
+        if summary is not None:
+            counts = (summary.activations, summary.transitions, summary.oracle_questions)
+        calls: int | str = sum(spent.calls for spent in run.oracle.spent) if run.oracle else "no model"
         if summary is not None and summary.llm is not None:
             calls = sum(summary.llm.calls.values())
-        rows.append(
-            (
-                run.name,
-                state_in_words(run),
-                str(course.header.seed),
-                course.header.agents,
-                f"{count(course.ticks)} of {count(run.listed.length)}",
-                summary.activations if summary else course.turns,
-                summary.transitions if summary else course.sources.total(),
-                summary.oracle_questions if summary else course.questions,
-                calls if run.oracle or (summary and summary.llm) else "no model",
-                summary.fallbacks if summary else course.fallbacks.total(),
-                cost(run),
-                NO_VALUE if run.is_damaged else run.listed.digest[:DIGEST_LETTERS],
-            )
-        )
+        ticks, digest = f"{count(course.ticks)} of {count(run.listed.length)}", run.listed.digest[:DIGEST_LETTERS]
+        begin = (run.name, state_in_words(run), str(course.header.seed), course.header.agents, ticks)
+        fallbacks = course.fallbacks.total() if summary is None else summary.fallbacks
+        rows.append((*begin, *counts, calls, fallbacks, cost(run), NO_VALUE if run.is_damaged else digest))
     names = ("run", "state", "seed", runs[0].show.agents, "ticks", "activations", "transitions", "questions")
     return Table((*names, "model calls", "fallbacks", "cost", "digest"), rows)
 
@@ -126,21 +115,16 @@ def cost(run: RunRecord) -> str:
 
 
 def comparison(groups: Sequence[RunGroup]) -> Table:
-    """Return the ends of runs side by side: the median of each group with its range."""
+    """Return the ends of runs side by side, after their last whole rounds: the median of each group with its range."""
     numbers: dict[str, list[list[float]]] = {}
     for place, group in enumerate(groups):
         for run in group.runs:
-            for name, value in ends_of(run).items():
+            counts = {name: run.rounds[name][-1] for name in ENGINE_TOTALS if run.rounds.get(name)}
+            for name, value in (counts | world_ends(run)).items():
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
     named = groups[0].first.show.named
     rows = [(str(named(name)), *(spread(values) for values in by_group)) for name, by_group in numbers.items()]
     return Table(("at the end", *(group_name(group) for group in groups)), rows)
-
-
-def ends_of(run: RunRecord) -> dict[str, float]:
-    """Return the counts of a run up to its last whole round, and the numbers of its world then, for comparisons."""
-    done = {name: run.rounds[name][-1] for name in ENGINE_TOTALS if run.rounds.get(name)}
-    return {**done, **world_ends(run)}
 
 
 def world_ends(run: RunRecord) -> dict[str, float]:
@@ -170,25 +154,6 @@ def commands(run: RunRecord) -> list[str]:
         parent = place_of(beside) if beside.is_dir() else shlex.quote(fork.parent)
         whole[0] = f"prism fork {parent} --at {fork.tick}  # with the settings that differ, as --set"
     return whole
-
-
-def fact_table(facts: Sequence[Fact]) -> Table:
-    """Return stylised facts: the real figure, the simulated one with its interval, and whether they agree."""
-    rows = [
-        (
-            fact.name.replace("_", " "),
-            digits(fact.real),
-            digits(fact.simulated),
-            NO_VALUE if fact.low is None or fact.high is None else f"{digits(fact.low)} to {digits(fact.high)}",
-            NO_VALUE if fact.distance is None else f"{fact.distance:.2f}",
-            fact.limit,
-            fact.agreement.value,
-            f"{fact.source}. {fact.note}".strip(". "),
-        )
-        for fact in facts
-    ]
-    columns = ("fact", "real", "simulated", "95% interval", "distance", "limit", "agrees", "source")
-    return Table(columns, rows)
 
 
 def provenance(run: RunRecord) -> Table:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.groups import courses, notes, time_of
+from actors.pages.groups import courses, notes, round_of, time_of
 from actors.pages.words import count, listed, plural, share, spread
 from actors.plots.lines import Panel, over_time
 from actors.plots.statechart import statechart
@@ -22,7 +22,6 @@ from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments,
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.palette import state_styles
 from prism.quarter import Quarter
-from prism.show import Show
 
 STATES_MAX: Final = 12
 """The most states that are drawn; the others are in the table."""
@@ -32,15 +31,6 @@ _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
 
 
 # States
-
-
-def times(run: RunRecord) -> tuple[list[float], str]:
-    """Return the places of a run's points in time, and their unit: rounds, or ticks in a short run."""
-    course, length = run.course, run.config.simulation.ticks_per_round
-    unit = length if course.point_ticks >= length else 1
-    ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
-    name = run.show.round
-    return ends, name if unit == length and (length > 1 or name != Show.round) else "tick"
 
 
 def only_state(runs: Sequence[RunRecord]) -> str:
@@ -62,19 +52,18 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
     spent = {state: max(group.first.course.activity.shares.get(state, 0.0) for group in groups) for state in states}
     never = [state for state in states if not spent[state]]
     kept = sorted(states, key=lambda state: -spent[state])[:STATES_MAX]
-    styles, unit = state_styles(first.states), times(first)[1]
-    panels = {}
+    styles, panels = state_styles(first.states), dict[str, Panel]()
     for state in states:
         if state in kept and spent[state]:
             mark, color = (f"{styles[state].text} ", styles[state].color) if state in styles else ("", color_of(0))
             own = color if is_alone and len(first.course.people) > 1 else ""
-            panels[f"{mark}{state}, %"] = Panel(courses(groups, partial(_part, state)), own, least=0)
+            panels[f"{mark}{state}, %"] = Panel(courses(groups, partial(_percent, state)), own, least=0)
     left = [state for state in states if state not in kept and spent[state]]
     most = sorted(first.states, key=lambda state: -first.course.activity.shares.get(state, 0.0))[:2]
     told = listed([f"{state} ({share(first.course.activity.shares.get(state, 0.0))})" for state in most])
     reading = (
-        f"The share of {first.show.agents} in each state, as a mean of a {_point(first)}; each panel has its own "
-        f"scale. Most of the time they are in {told}{'' if is_alone else f' in {first.name}'}."
+        f"The share of {first.show.agents} in each state, as a mean of {plural(first.course.point_ticks, 'tick')}; "
+        f"each panel has its own scale. Most of the time they are in {told}{'' if is_alone else f' in {first.name}'}."
         f"{notes(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
         f"{f' Nobody was in {listed(never)} at the end of a tick.' if never else ''}"
     )
@@ -82,34 +71,26 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
         ("state, share of the time", *(run.name for run in runs)),
         [(state, *(share(run.course.activity.shares.get(state, 0.0)) for run in runs)) for state in states],
     )
-    return chart_of(over_time(panels, "States over time", reading, x=unit, **time_of(groups, _place)), table)
+    return chart_of(over_time(panels, "States over time", reading, x=first.show.round, **time_of(groups)), table)
 
 
-def _part(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
-    """Return the percentage of a run's agents in a state over time."""
-    return times(run)[0], [100.0 * point.get(state, 0.0) / run.course.header.agents for point in run.course.people]
-
-
-def _place(run: RunRecord, tick: int) -> float:
-    return tick / (run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1)
-
-
-def _point(run: RunRecord) -> str:
-    ticks = run.course.point_ticks
-    if ticks == run.config.simulation.ticks_per_round:
-        return times(run)[1]
-    return "tick" if ticks == 1 else f"stretch of {plural(ticks, 'tick')}"
+def _percent(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
+    """Return the percentage of a run's agents in a state over the rounds."""
+    course = run.course
+    ends = (min((place + 1) * course.point_ticks, course.ticks) for place in range(len(course.people)))
+    values = [100.0 * point.get(state, 0.0) / course.header.agents for point in course.people]
+    return [round_of(run, end) for end in ends], values
 
 
 def chart_with_counts(run: RunRecord) -> Chart | None:
     """Return the statechart with the run's counts on it; None if it cannot be read."""
     if run.chart is None or not run.chart.arrows:
         return None
-    never = [arrow for arrow in run.chart.arrows if not arrow.count]
+    never = sum(not arrow.count for arrow in run.chart.arrows)
+    taken = f"{plural(never, 'arrow')} never." if never else "Each was taken at least once."
     reading = (
-        f"{plural(len(run.states), 'state')} and {plural(len(run.chart.arrows), 'arrow')}; the "
-        f"wider an arrow, the more often it was taken. "
-        + (f"{plural(len(never), 'arrow')} never." if never else "Each was taken at least once.")
+        f"{plural(len(run.states), 'state')} and {plural(len(run.chart.arrows), 'arrow')}; the wider an arrow, the "
+        f"more often it was taken. {taken}"
     )
     drawn = statechart(run.chart, "The statechart, with what was done on it", reading)
     return chart_of(drawn, flow_table(run), is_wide=True)
@@ -172,22 +153,18 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
         panels[words] = Panel(own, least=0, target=number.target)
     left = len(names) - PANELS_MAX
     left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
-    time = time_of(groups, _round_of)
     cells = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
     ]
-    drawn = over_time(panels, title, f"{told}{notes(groups)}{_aim(panels)}{left_out}", x="round", height=38, **time)
+    caption = f"{told}{notes(groups)}{_aim(panels)}{left_out}"
+    drawn = over_time(panels, title, caption, x="round", height=38, **time_of(groups))
     return chart_of(drawn, Table(("round", *(str(run.show.named(name)) for name in names)), cells))
 
 
 def _aim(panels: Mapping[str, Panel]) -> str:
     """Return the sentence that explains the lines of targets; empty without any."""
     return " Dashed: the target." if any(each.target is not None for each in panels.values()) else ""
-
-
-def _round_of(run: RunRecord, tick: int) -> float:
-    return tick / run.config.simulation.ticks_per_round
 
 
 def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
@@ -198,24 +175,31 @@ def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], 
 # An economy
 
 
-def _year(quarter: Quarter) -> float:
-    return quarter.year + (quarter.number - 0.5) / YEAR_QUARTERS
-
-
 def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart | None:
     """Return the four indicators over time, beside history at the same time; None before the first quarter.
 
     `history`: real quarters; an empty one leaves history out.
     """
-    if not groups[0].first.rounds.get("interest_rate"):
-        return None
     first = groups[0].first
+    if not first.rounds.get("interest_rate"):
+        return None
     start, ends = start_quarter(first.config), {name: first.rounds[name][-1] for name in _INDICATORS}
+
+    def year(quarter: Quarter) -> float:
+        return quarter.year + (quarter.number - 0.5) / YEAR_QUARTERS
+
+    def place(quarters: float) -> float:
+        """Return the place in time after so many quarters of a run."""
+        return quarters if start is None else year(start) + quarters / YEAR_QUARTERS
+
+    def column(name: str, run: RunRecord) -> tuple[list[float], list[float]]:
+        return [place(each) for each in run.rounds["round"][: len(run.rounds[name])]], run.rounds[name]
+
     real = real_columns(history) if history else {}
-    years = [_year(each.quarter) for each in history[len(history) - len(next(iter(real.values()), [])) :]]
+    years = [year(each.quarter) for each in history[len(history) - len(next(iter(real.values()), [])) :]]
     panels: dict[str, Panel] = {}
     for name, title in _INDICATORS.items():
-        own = courses(groups, lambda run, name=name: (_quarters(run, start), run.rounds[name]))  # type: ignore[misc]
+        own = courses(groups, partial(column, name))
         panel = Panel(own, target=first.show.named(name).target)
         if real and start is not None:
             low, high = min(each.x[0] for each in own.values()), max(each.x[-1] for each in own.values())
@@ -228,37 +212,14 @@ def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], sou
         f"{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
         f"{notes(groups)}{beside}{_aim(panels)}"
     )
-    table = Table(
-        ("quarter", *map(str, _INDICATORS.values())),
-        [
-            (_quarter_name(start, at), *(f"{first.rounds[name][at]:.2f}" for name in _INDICATORS))
-            for at in range(len(first.rounds["interest_rate"]))
-        ],
-    )
-    place = partial(_quarter_place, start)
+    numbers, length = first.rounds["round"], first.config.simulation.ticks_per_round
+    names = first.show.round_names(range(length - 1, int(numbers[-1]) * length, length)) or [*map(count, numbers)]
+    quarters = zip(names[-len(numbers) :], *(first.rounds[name] for name in _INDICATORS), strict=True)
+    rows = [(name, *(f"{value:.2f}" for value in values)) for name, *values in quarters]
+    time = time_of(groups, lambda run, tick: place(round_of(run, tick)))
     unit = "quarter" if start is None else "year"
-    return chart_of(over_time(panels, "Indicators", reading, x=unit, height=58, **time_of(groups, place)), table)
-
-
-def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
-    number = len(run.rounds["interest_rate"])
-    if start is None:
-        return list(run.rounds["round"][:number])
-    return [_year(start) + (at + 1) / YEAR_QUARTERS for at in range(number)]
-
-
-def _quarter_place(start: Quarter | None, run: RunRecord, tick: int) -> float:
-    quarters = tick / run.config.simulation.ticks_per_round
-    return quarters if start is None else _year(start) + quarters / YEAR_QUARTERS
-
-
-def _quarter_name(start: Quarter | None, at: int) -> str:
-    if start is None:
-        return count(at + 1)
-    quarter = start
-    for _ in range(at + 1):
-        quarter = quarter.following
-    return str(quarter)
+    drawn = over_time(panels, "Indicators", reading, x=unit, height=58, **time)
+    return chart_of(drawn, Table(("quarter", *map(str, _INDICATORS.values())), rows))
 
 
 def moments_table(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> tuple[Table, str] | None:

@@ -17,6 +17,14 @@ from prism.sharing.audit import Estimate, SharingSummary
 NONE = "none"
 MINUS = "\N{MINUS SIGN}"
 NO_VALUE = "\N{EN DASH}"
+SOURCES: Final = {
+    "rule": "a rule of the chart",
+    "oracle": "the embedded oracle",
+    "llm": "a model",
+    "fallback": "a fallback",
+    "timeout": "a fallback: too late",
+}
+"""`{source of an update: in words}`."""
 
 
 def count(number: float) -> str:

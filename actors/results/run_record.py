@@ -45,12 +45,10 @@ class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
 class RunRecord(Recorded):
     """A run as a report shows it, read at once from its files; it may have ended, be under way, or have been killed.
 
-    Args:
-        name: a short name that no other run of the report has.
-        on_tick: called with the ticks that have been read, and all ticks.
+    `name`: a short name that no other run of the report has.
     """
 
-    def __init__(self, path: Path, name: str, on_tick: Callable[[int, int], None] = lambda _, __: None) -> None:
+    def __init__(self, path: Path, name: str) -> None:
         super().__init__(path, name)
         chart, self.chart_problem = _chart(self.config)
         """The reason why the chart cannot be read; empty if it can."""
@@ -63,7 +61,6 @@ class RunRecord(Recorded):
             path,
             initial=None if chart is None else outline(chart).initial,
             each_ticks=point_ticks(listed.ticks, self.config.simulation.ticks_per_round),
-            on_tick=lambda ticks: on_tick(ticks, listed.ticks),
         )
         """The events in its journal."""
         self.chart = None if chart is None else outline(chart, self.course.activity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -150,7 +150,6 @@ def read_course(
     *tables: str,
     initial: str | None = None,
     each_ticks: int = 0,
-    on_tick: Callable[[int], None] = lambda _: None,
 ) -> Course:
     """Return the course of the run in a directory. It reads the whole record once, up to its last whole tick.
 
@@ -159,7 +158,6 @@ def read_course(
         initial: the state in which every agent starts. None if the chart cannot be read: then it is the state that the
             first agent leaves.
         each_ticks: ticks of a point in time; 0 for no points.
-        on_tick: called with the ticks that have been read.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -168,7 +166,6 @@ def read_course(
     for block in course.record.blocks(wanted={name: COUNTED[name] for name in tables or COUNTED}):
         with readable(block):
             course.add(block)
-        on_tick(course.ticks)
     course.end()
     return course
 

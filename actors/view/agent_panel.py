@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from actors.pages.html import Element, Node, facts, tag
-from actors.pages.words import count, plural, text_of
+from actors.pages.words import SOURCES, count, plural, text_of
 from actors.store.followed import Followed
 from actors.store.messages import of_agent, read_messages
 from actors.studies.causes.record import added_words, kept_causes
@@ -17,18 +17,11 @@ from prism.social.posts.post import author_of
 from prism.social.ties.changes import tie_changes
 
 T = TypeVar("T")
-STRETCH_BYTES = 24 << 20
+STRETCHSOURCESTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
 LISTED_MAX = 40
 """The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
-_BY: Final = {
-    "rule": "a rule",
-    "oracle": "the embedded oracle",
-    "llm": "the model",
-    "fallback": "a fallback",
-    "timeout": "a fallback, too late",
-}
 _DID: Final = {
     "publish": "✎ posted",
     "like": "♥ liked a post of",
@@ -48,7 +41,7 @@ class AgentPanel:
             raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
         self._run, self.agent, self.tick = run, agent, tick
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
-        self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
+        self.since = journal.record.tick_before(max(tick, 0), STRETCHSOURCESTES)
         """The first tick that was searched; earlier messages are left out."""
         messages = [*of_agent(journal.record, agent, self.since, tick + 1)]
         self.questions = list[tuple[Question[Any], Update[Any] | None]]()
@@ -56,7 +49,7 @@ class AgentPanel:
         for each in messages:
             if isinstance(each, Question):
                 self.questions.append((each, None))
-            elif isinstance(each, Update) and each.source in _BY and each.source != "rule":
+            elif isinstance(each, Update) and each.source in SOURCES and each.source != "rule":
                 places = (
                     at for at, (put, done) in enumerate(self.questions) if (put.trigger, done) == (each.trigger, None)
                 )
@@ -139,7 +132,7 @@ class AgentPanel:
         for move in _latest(self.moves):
             stays = "stays " if move.from_state == move.to_state else ""
             effect = None if move.effect is None else self._run.show.effect_name(move.effect)
-            by = f"{_BY.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
+            by = f"{SOURCES.get(move.source, move.source)}{f' ({move.reason})' if move.reason else ''}"
             cells = (
                 tag("td", count(move.tick), class_="number"),
                 tag("td", move.trigger.replace("_", " ")),
@@ -157,7 +150,7 @@ class AgentPanel:
         (asked, decided), became = of, "not answered up to this tick"
         taken = "" if decided is None else decided.to_state
         if decided is not None:
-            by = _BY.get(decided.source, decided.source)
+            by = SOURCES.get(decided.source, decided.source)
             became = f"{taken.replace('_', ' ')}, by {by}, in effect from tick {decided.tick:,} on"
         options = [tag("li", self._run.chip(name), " ✓ taken" if name == taken else "") for name in asked.options]
         seen = {} if asked.context is None else self._run.show.seen(asked.context)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -222,7 +223,8 @@ class Site:
         """Return the number of the agent that a reader has named."""
         (run, journal), given = self._read(request), request.query_params.get("called", "").strip()
         if not given.isdecimal():
-            run.know_people()
+            with suppress(PrismError, OSError):  # without their files people have numbers alone
+                run.network.people()
         people = run.network.population
         return agent_named(given, journal.agents, run.called, () if people is None else people.ids)
 

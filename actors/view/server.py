@@ -34,7 +34,6 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-READING: Final = ("GET", "HEAD")
 FOREIGN: Final = frozenset({"cross-site", "same-site"})
 """The words by which a browser says that the page of another site asks. It cannot read the answer, but asking may
 begin work, such as that on an explanation; so it may only follow a link to the page."""
@@ -58,28 +57,14 @@ class Guard:
     Args:
         port: its port; a cookie belongs to one port, though browsers share cookies among the ports of a host.
         token: the token that every client must show; empty if no other machine can reach the address.
-        methods: those that are passed on.
-        frame: the pages that may show this one inside of them, as `frame-ancestors` has it.
-        name: of the command whose page it is.
+        site: the name of its command, the methods that are passed on, and the pages that may show it.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        host: str,
-        port: int,
-        token: str = "",
-        methods: tuple[str, ...] = READING,
-        frame: str = "'none'",
-        name: str = "view",
-    ) -> None:
-        self._app, self._name = app, f"prism {name}"
-        self._methods = methods
-        self._headers = {**HEADERS, "Content-Security-Policy": f"{POLICY}; frame-ancestors {frame}"}
+    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "", site: Site | type[Site] = Site) -> None:
+        self._app, self._site, self._token = app, site, token
+        self._headers = {**HEADERS, "Content-Security-Policy": f"{POLICY}; frame-ancestors {site.frame}"}
         self._names = LOOPBACK | {host.lower()} | (set() if is_loopback(host) else {socket.gethostname().lower()})
         self._is_open = not is_loopback(host)
-        self._token = token
         self._cookie = f"prism-view-{port}"
         self._proof = hashlib.sha256(_bytes(token)).hexdigest()
         """The value of the cookie: the token itself may have characters that no cookie can hold."""
@@ -102,16 +87,17 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is not passed on; None for one that is."""
-        headers = Headers(scope=scope)
+        headers, methods = Headers(scope=scope), self._site.methods
         if not self._is_own(headers.get("host", "")):
-            return PlainTextResponse(f"{self._name}: this name is not that of this machine\n", 421)
-        if scope["method"] not in self._methods:
-            return PlainTextResponse(
-                f"{self._name}: nothing can be changed here\n", 405, {"Allow": ", ".join(self._methods)}
-            )
+            return self._refused("this name is not that of this machine", 421)
+        if scope["method"] not in methods:
+            return self._refused("nothing can be changed here", 405, Allow=", ".join(methods))
         if headers.get("sec-fetch-site") in FOREIGN and scope["path"] != "/":
-            return PlainTextResponse(f"{self._name}: another site may not ask\n", 403)
+            return self._refused("another site may not ask", 403)
         return self._unknown(scope) if self._token else None
+
+    def _refused(self, problem: str, status: int, **headers: str) -> Response:
+        return PlainTextResponse(f"prism {self._site.name}: {problem}\n", status, headers)
 
     def _is_own(self, given: str) -> bool:
         """Return whether the name in a `Host` header is this machine's; no other site has an address of digits."""
@@ -136,7 +122,7 @@ class Guard:
             return answer
         if hmac.compare_digest(_bytes(request.cookies.get(self._cookie, "")), _bytes(self._proof)):
             return None
-        return PlainTextResponse(f"{self._name}: open the address that was printed, with its token\n", 401)
+        return self._refused("open the address that was printed, with its token", 401)
 
 
 def _bytes(text: str) -> bytes:
@@ -160,9 +146,7 @@ def served(site: Site, host: str, port: int, token: str) -> Iterator[str]:
         listener = listen(host, port, site.name, ("--host", "--port"))
         taken = listener.getsockname()[1]
         secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
-        guard = Guard(
-            site.app(), host=host, port=taken, token=secret, methods=site.methods, frame=site.frame, name=site.name
-        )
+        guard = Guard(site.app(), host=host, port=taken, token=secret, site=site)
         query = f"?{TOKEN}={quote(secret, safe='', errors='surrogateescape')}" if secret else ""
         with closing(Server(guard, listener, OPTIONS)):
             yield f"{address_of(host, taken, socket.gethostname())}/{query}"

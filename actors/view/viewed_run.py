@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from actors.store.followed import Followed
 from actors.store.manifest import CONFIG
 from actors.store.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
-from actors.view.run_list import name_of, shown
+from actors.view.run_list import shown
 from prism.config import Config
 from prism.errors import ConfigError, PrismError
 from prism.palette import MARK_SHAPES, state_styles
@@ -31,16 +30,10 @@ class Looks(NamedTuple):
 
 
 class ViewedRun:
-    """One run.
+    """One run. `label`: what the page calls it."""
 
-    Args:
-        label: what the page calls it; by default the name of its directory.
-    """
-
-    def __init__(self, path: Path, label: str = "") -> None:
-        self.path = path
-        self.name = name_of(path)
-        self.label = label or self.name
+    def __init__(self, path: Path, label: str) -> None:
+        self.path, self.label = path, label
         self.problem = ""
         """The reason for which the run cannot be shown; empty if it can."""
         self.config: Config | None = None
@@ -80,12 +73,6 @@ class ViewedRun:
         mark = tag("svg", shape, viewBox="0 0 12 12", width=12, height=12, class_="mark", aria_hidden="true")
         return tag("span", mark, words, class_="chip")
 
-    def know_people(self) -> None:
-        """Make the people of a social run, so that they have their names; without their files they have numbers."""
-        with suppress(PrismError, OSError):
-            if self.config is not None:
-                self.network.people()
-
     def called(self, agent: int) -> str:
         """Return what the page calls an agent: its name, as soon as it is known, or its number."""
         people = self.network.population
@@ -108,7 +95,7 @@ class ViewedRun:
             except (PrismError, OSError) as error:
                 self.problem = _words(error)
                 return
-            self._reader = Thread(target=self._read, args=(self.journal,), name=f"read {self.name}", daemon=True)
+            self._reader = Thread(target=self._read, args=(self.journal,), name=f"read {self.label}", daemon=True)
             self._reader.start()
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ class Page:
 
     def __init__(self, site: PlaySite) -> None:
         self.site = site
-        self.guard = Guard(site.app(), host="127.0.0.1", port=8481, methods=site.methods, name=site.name)
+        self.guard = Guard(site.app(), host="127.0.0.1", port=8481, site=site)
 
     async def ask(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
         sent = json.dumps(body or {}) if not isinstance(body, str) else body

@@ -118,7 +118,7 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
 
 def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, embedded: Path) -> None:
     run = asked.read(embedded.name)
-    run.know_people()
+    run.network.people()
     name = run.called(25)
     run.network.population = None
     for given in ("25", f" {name} "):
