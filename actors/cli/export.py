@@ -15,7 +15,7 @@ from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.manifest import read_summary
 from actors.tables.database import QueryError
-from actors.tables.export import Progress, answered, export
+from actors.tables.export import answered, export
 from actors.tables.files import FORMATS
 from actors.tables.schema import NoTableError
 from prism.no_effect import remarks
@@ -58,10 +58,10 @@ def export_command(
         raise click.UsageError(f"expected --to {' or --to '.join(FORMATS)}, or a query in --sql")
     names = [name.strip() for name in tables.split(",") if name.strip()]
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
-    latest = [Progress(0, 1)]
+    latest = [(0, 1)]
 
     def standing() -> Standing:
-        done, whole = latest[0].done, max(1, latest[0].whole)
+        done, whole = latest[0][0], max(1, latest[0][1])
         words = f"exporting: {done / 1e6:,.0f} of {whole / 1e6:,.0f} MB read ({100 * done // whole}%)"
         return Standing(words, done, whole)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -87,6 +86,10 @@ class Snapshot(NamedTuple):
     columns: Bundles
     track: Track  # the track of the ticks so far
 
+    def restore(self, simulation: Simulation) -> None:
+        if self.state is not None:
+            simulation.restore(self.state, Columns(self.columns))
+
 
 class Outcome(NamedTuple):
     value: float  # of the measure
@@ -107,13 +110,8 @@ class RunParts:
         self._parts = parts_of(RunDirectory(run.path), run.config, run.domain, run.length)
         self._bases = [each.domain for each in self._parts]
 
-    def between(  # where to begin and to end, and what differs from the run
-        self,
-        start: int,
-        end: int,
-        change: Change | None = None,
-        draws: int | None = None,
-        drawn_at: int = 0,
+    def between(
+        self, start: int, end: int, change: Change | None = None, draws: int | None = None, drawn_at: int = 0
     ) -> list[Part]:
         """Return the parts of the run, or of a future with a change, from one tick to another.
 
@@ -191,20 +189,21 @@ class Futures(Generic[T]):
                 now = Snapshot(tick, state, columns, track.copy())
             yield now
 
-    async def future(
+    async def future(  # what differs from the run, and where it begins, ends and is counted
         self,
         at: Snapshot,
         change: Change,
         draws: int | None = None,
         drawn_at: int = 0,
-        until: int | None = None,
+        *,
+        until: int = 0,
         since: int = 0,
     ) -> Outcome:
         """Run a future.
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
-            until: the number of ticks at its end; by default those of the run.
+            until: the number of ticks at its end; 0 for those of the run.
             since: the tick from which questions are counted.
         """
         until, track = until or self.run.length, at.track.copy()
@@ -227,8 +226,7 @@ class Futures(Generic[T]):
             if change.withheld is not None and isinstance(simulation.domain, HasFutures):
                 simulation.domain.withhold(change.withheld)
 
-        begin = partial(_restore, at=at)
-        simulation = await run_parts(parts, record, begin, on_begin, track.add_round, oracle_of)
+        simulation = await run_parts(parts, record, at.restore, on_begin, track.add_round, oracle_of)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
         taped = sum(each.taped for each in oracles)
@@ -239,7 +237,7 @@ class Futures(Generic[T]):
         """Do the run again up to a tick, and return the simulation."""
         parts = self._parts.between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
-            simulation = await run_parts(parts, record, partial(_restore, at=now), track.begin, track.add_round)
+            simulation = await run_parts(parts, record, now.restore, track.begin, track.add_round)
         if simulation is None:
             raise ValueError(f"tick {until} is not after tick {now.tick}")
         return simulation
@@ -248,7 +246,7 @@ class Futures(Generic[T]):
 class Departed(Record):
     """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers."""
 
-    def __init__(
+    def __init__(  # what a future has of the run, and what is another
         self,
         ticks: int,
         known: KeptAnswers | None,
@@ -301,11 +299,6 @@ def changed(config: Config, change: Change) -> Config:
         interventions.insert(0, change.added)
     oracle = replace(config.oracle.unshared, mode="pace", **dict.fromkeys(LIMITS))
     return replace(config, interventions=tuple(interventions), oracle=oracle)
-
-
-def _restore(simulation: Simulation, at: Snapshot) -> None:
-    if at.state is not None:
-        simulation.restore(at.state, Columns(at.columns))
 
 
 def _embedded(computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Oracle[Any]:

@@ -67,35 +67,26 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
     questions = sum(each.source == QUESTION for each in whole)
     few = f"{len(turns):,} of them are shown; --first and --last choose others" if turns else "none is in these ticks"
     hint = f"? is a question to the oracle: {counted(questions, 'question')} in all; --tick TICK explains a turn"
-    return Node(
-        kind="agent",
-        text=f"{run.called(number)}: {counted(len(whole), 'turn')} in {run.length:,} ticks",
-        value={
-            "agent": number,
-            "name": run.name_of(number),
-            "ticks": run.length,
-            "turns": len(whole),
-            "questions": questions,
-        },
-        children=(
-            *([] if len(turns) == len(whole) else [Node(kind="shown", text=few)]),
-            *([] if whole else [Node(kind="hint", text=NO_TURN)]),
-            *run.note_nodes,
-            *(path_rows(turns) if turns else ()),
-            *([Node(kind="hint", text=hint)] if turns and questions else []),
-        ),
-    )
-
-
-def path_rows(turns: Iterable[PathTurn]) -> Iterator[Node]:
-    """Yield a path as the rows of a table, a turn each."""
-    yield Node(kind=COLUMNS, cells=("tick", "trigger", "from", "to", "by"))
+    rows = [Node(kind=COLUMNS, cells=("tick", "trigger", "from", "to", "by"))] if turns else []
     for turn in turns:
         to_state = "?" if turn.options else turn.to_state if turn.to_state != turn.from_state else "(stays)"
         by = "asks the oracle" if turn.options else turn.source + (f", {turn.reason}" if turn.reason else "")
         done = ", ".join(each["words"] for each in turn.events)
         cells = f"{turn.tick:,}", turn.trigger, turn.from_state, to_state, f"{by}{f': {done}' if done else ''}"
-        yield Node(kind="turn", cells=cells, value=msgspec.to_builtins(turn))
+        rows.append(Node(kind="turn", cells=cells, value=msgspec.to_builtins(turn)))
+    facts = {"ticks": run.length, "turns": len(whole), "questions": questions}
+    return Node(
+        kind="agent",
+        text=f"{run.called(number)}: {counted(len(whole), 'turn')} in {run.length:,} ticks",
+        value={"agent": number, "name": run.name_of(number), **facts},
+        children=(
+            *([] if len(turns) == len(whole) else [Node(kind="shown", text=few)]),
+            *([] if whole else [Node(kind="hint", text=NO_TURN)]),
+            *run.note_nodes,
+            *rows,
+            *([Node(kind="hint", text=hint)] if turns and questions else []),
+        ),
+    )
 
 
 def its_messages(run: OpenRun, number: int) -> list[Any]:
@@ -107,31 +98,20 @@ def path_of(messages: Iterable[Any], called: Callable[[int], str]) -> list[PathT
     """Return the turns of an agent. `called`: returns an agent in words."""
     turns: list[PathTurn] = []
     for message in messages:
-        if isinstance(message, Update):
-            turns.append(
-                PathTurn(
-                    tick=message.tick,
-                    trigger=message.trigger,
-                    from_state=message.from_state,
-                    to_state=message.to_state,
-                    source=str(message.source),
-                    reason=message.reason,
-                    effect=plain(message.effect),
-                )
-            )
-        elif isinstance(message, Question):
-            turns.append(
-                PathTurn(
-                    tick=message.tick,
-                    trigger=message.trigger,
-                    from_state=message.state,
-                    to_state=message.state,
-                    source=QUESTION,
-                    options=message.options,
-                )
-            )
-        elif turns and turns[-1].tick == message.tick:
-            turns[-1] = msgspec.structs.replace(turns[-1], events=(*turns[-1].events, event_of(message, called)))
+        told: dict[str, Any]
+        match message:
+            case Update():
+                told = {"from_state": message.from_state, "to_state": message.to_state, "source": str(message.source)}
+                told |= {"reason": message.reason, "effect": plain(message.effect)}
+            case Question():
+                told = {"from_state": message.state, "to_state": message.state, "source": QUESTION}
+                told["options"] = message.options
+            case _:
+                if turns and turns[-1].tick == message.tick:
+                    events = (*turns[-1].events, event_of(message, called))
+                    turns[-1] = msgspec.structs.replace(turns[-1], events=events)
+                continue
+        turns.append(PathTurn(tick=message.tick, trigger=message.trigger, **told))
     return turns
 
 

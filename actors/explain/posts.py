@@ -105,10 +105,7 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
 
 
 async def _causes(
-    run: OpenRun,
-    events: Sequence[PostEvent],
-    on_begin: OnBegin,
-    look: Callable[[Simulation, int], None] = lambda *_: None,
+    run: OpenRun, events: Sequence[PostEvent], on_begin: OnBegin, look: Callable[[Simulation, int], None]
 ) -> dict[PostEvent, TracedTurn]:
     """Return the turn that decided on each event, for those that a turn led to.
 

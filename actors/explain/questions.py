@@ -37,10 +37,14 @@ Logged = list[LoggedAnswer | Retried]
 
 
 async def questions_of(run: OpenRun, trace: Trace, decisions: Decisions) -> dict[QuestionName, tuple[Node, ...]]:
-    """Return `{question of a trace: its nodes}`, the first of which is `asked`."""
+    """Return `{question of a trace: its nodes}`, the first of which is `asked`. It reads a log, and blocks."""
     # A turn with the decision comes later than the one that asked, and knows more.
     asked = {name_of_question(each.question): each for each in trace.turns if each.question is not None}
-    answers = answers_to(run, set(asked))
+    answers: dict[QuestionName, Logged] = {}  # their records in the oracle's log, up to any damage
+    for logged in logged_in(run.path) if asked else ():
+        name = (logged.agent, logged.asked, logged.trigger)
+        if name in asked and isinstance(logged, LoggedAnswer | Retried):
+            answers.setdefault(name, []).append(logged)
     own: dict[QuestionName, Judged] = {}
     if run.config.oracle.sharing.by != "none":
         own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
@@ -54,16 +58,6 @@ async def questions_of(run: OpenRun, trace: Trace, decisions: Decisions) -> dict
             if answer is not None and answer.value["content"] is not None:
                 parts.append(Node(kind="content", text=compact(without_chain(answer.value["content"]))))
             found[name] = (*parts, *sharing, *_embedded(each, answer, is_sharing=bool(sharing)))
-    return found
-
-
-def answers_to(run: OpenRun, names: set[QuestionName]) -> dict[QuestionName, Logged]:
-    """Return the records of some questions in the oracle's log, in its order, up to any damage. Blocks."""
-    found: dict[QuestionName, Logged] = {}
-    for logged in logged_in(run.path) if names else ():
-        name = (logged.agent, logged.asked, logged.trigger)
-        if name in names and isinstance(logged, LoggedAnswer | Retried):
-            found.setdefault(name, []).append(logged)
     return found
 
 

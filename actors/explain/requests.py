@@ -128,15 +128,13 @@ class Requests:
         usage = call.usage
         tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {call.latency_s:.3f} s"
         value = {"model": model, **usage._asdict(), "latency_s": call.latency_s, **told}
-        texts = [
+        texts = (
             ("shares" if name == "probabilities" else name, shares(each) if isinstance(each, dict) else each)
             for name, each in told.items()
             if each
-        ]
-        children = (*map(_text, texts),)
-        self._found.append(
-            Node(kind="replied", text=f"{model or 'the server'}, {tokens}", value=value, children=children)
         )
+        words = f"{model or 'the server'}, {tokens}"
+        self._found.append(Node(kind="replied", text=words, value=value, children=(*map(_text, texts),)))
 
     def _messages(self, request: ChatRequest) -> list[tuple[str, str]]:
         """Return the roles and contents of the messages of a chat as the server got them."""
@@ -171,9 +169,19 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
     If a tape cannot be read, no reply is known, as without a tape.
     """
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
+    # The tapes of the run and of the runs beside it that it branched off.
+    paths = [run.path / TAPE]
+    with suppress(TapeError):  # a kept tape that was changed is no evidence about this run
+        paths.insert(0, tape_path(run.config, run.path))
+    beside = run.path.resolve().parent
+    paths += [beside / Path(fork.parent).name / TAPE for fork in reversed(run.manifest.forks)]
+    tapes = list[TapedModel]()
     with ExitStack() as stack:
-        opened = [_opened(path, stack) for path in _tapes_of(run)]
-        tapes = [TapedModel(None, tape, "replay") for tape in opened if tape is not None]
+        for path in dict.fromkeys(paths) if run.config.oracle.backend != "choice" else ():
+            with suppress(TapeError):
+                tape = stack.enter_context(closing(Tape(path, "look"))) if path.is_file() else None
+                if tape is not None and tape.header() is not None:
+                    tapes.append(TapedModel(None, tape, "replay"))
         yield (TapedRequests if tapes else Requests)(run.manifest.dialect, usual, tapes)
 
 
@@ -187,23 +195,3 @@ def _decisions_unlogged() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _tapes_of(run: OpenRun) -> list[Path]:
-    """Return the existing tapes of the run, and of the runs beside it that it branched off."""
-    if run.config.oracle.backend == "choice":
-        return []
-    paths = [run.path / TAPE]
-    with suppress(TapeError):  # a kept tape that was changed is no evidence about this run
-        paths.insert(0, tape_path(run.config, run.path))
-    beside = run.path.resolve().parent
-    paths += [beside / Path(fork.parent).name / TAPE for fork in reversed(run.manifest.forks)]
-    return [path for path in dict.fromkeys(paths) if path.is_file()]
-
-
-def _opened(path: Path, stack: ExitStack) -> Tape | None:
-    """Return a tape that is not empty, opened read-only; None if it cannot be read."""
-    with suppress(TapeError):
-        tape = stack.enter_context(closing(Tape(path, "look")))
-        return tape if tape.header() is not None else None
-    return None

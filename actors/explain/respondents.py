@@ -73,55 +73,41 @@ async def respondents_at(
     domain: Any = run.domain
     if tick:
         first = max(0, tick - LATELY_ROUNDS * run.config.simulation.ticks_per_round)
-        memory = _Memory(first, numbers if answers is None else ())
+        latest: Memory | None = None
+
+        def keep(simulation: Simulation, at: int) -> None:
+            """Let people remember in a run without memory, from one tick on, whatever checkpoint is the start.
+
+            In a fork they go on with what they remember.
+            """
+            nonlocal latest
+            world: Any = simulation.domain.world
+            if world.memory is None and answers is None and numbers and at >= first:
+                world.remember(LINES, numbers, latest)
+            latest = world.memory
 
         def begin(simulation: Simulation) -> None:
-            memory.begin(simulation)
+            keep(simulation, simulation.engine.tick)
             on_begin(simulation)
 
-        domain = (await retrace(run, Trace((), first, first), tick, begin, memory.committed)).domain
-    return [_respondent(domain, number, moment, tick, answers) for number in numbers]
-
-
-def _respondent(domain: SocialDomain, number: int, moment: str, tick: int, answers: Answers | None) -> Respondent:
-    person, memory = domain.agent(number), domain.world.memory
-    return Respondent(
-        number=person.agent_id,
-        tick=tick,
-        moment=moment,
-        name=person.name,
-        interests=person.interests,
-        personality=person.personality,
-        facts=dict(person.facts),
-        attributes=dict(person.attributes),
-        memory=() if memory is None else memory.lines(number, tick),
-        answers={} if answers is None else answers(person),
-    )
-
-
-class _Memory:
-    """The memory of some people while ticks are done again: the run's memory, or else that of the latest rounds.
-
-    Args:
-        first: the tick from which on a run without memory is remembered, whatever checkpoint is the start.
-        people: the numbers of those who remember; without any, nothing is kept.
-    """
-
-    def __init__(self, first: int, people: Sequence[int]) -> None:
-        self._first, self._people = first, people
-        self._latest: Memory | None = None
-
-    def begin(self, simulation: Simulation) -> None:
-        """Look at a simulation that is about to run. In a fork people go on with what they remember."""
-        self._keep(simulation, simulation.engine.tick)
-
-    def committed(self, simulation: Simulation, tick: int, _: bytes) -> None:
-        """Look at a simulation after a tick."""
-        self._keep(simulation, tick + 1)
-
-    def _keep(self, simulation: Simulation, tick: int) -> None:
-        domain: Any = simulation.domain
-        world = domain.world
-        if world.memory is None and self._people and tick >= self._first:
-            world.remember(LINES, self._people, self._latest)
-        self._latest = world.memory
+        trace = Trace((), first, first)
+        again = await retrace(run, trace, tick, begin, lambda simulation, at, _: keep(simulation, at + 1))
+        domain = again.domain
+    memory, found = domain.world.memory, list[Respondent]()
+    for number in numbers:
+        person = domain.agent(number)
+        found.append(
+            Respondent(
+                number=person.agent_id,
+                tick=tick,
+                moment=moment,
+                name=person.name,
+                interests=person.interests,
+                personality=person.personality,
+                facts=dict(person.facts),
+                attributes=dict(person.attributes),
+                memory=() if memory is None else memory.lines(number, tick),
+                answers={} if answers is None else answers(person),
+            )
+        )
+    return found

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from anyio import to_thread
@@ -41,6 +42,7 @@ from prism.expressions import readers_of
 from prism.sharing import Place
 from prism.sharing.table import words_of
 from prism.social.changing import ReadChange
+from prism.social.domain import SocialDomain
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
 from prism.statechart import Choice, RowOutcome, Transition, outcomes
@@ -104,48 +106,43 @@ def recovered_run(path: Path, before: int) -> Recovered:
 class TracedTurn:
     """A turn as it was traced: the agent before it, the choice of the chart, and the result.
 
-    Args:
-        agent: as it was right before the turn. With a decision its tick is that of the question.
-        asker: the agent as the oracle may see it, if the turn asks or carries out a decision.
-        question: the question that the turn asks, or whose decision it carries out; None for neither.
-        answer: the agent's answer; in the end, the one in the journal.
+    `ask`: whether questions may be asked.
     """
 
-    def __init__(
-        self,
-        trigger: Trigger[Any],
-        domain: Domain,
-        agent: StatefulAgent[Any],
-        outcomes: tuple[RowOutcome[Any], ...],
-        chosen: Transition[Any] | Choice[Any] | None,
-        question: Question[Any] | None,
-    ) -> None:
-        self.trigger = trigger
-        self.domain = domain
-        self.agent = agent
+    def __init__(self, domain: Domain, trigger: Trigger[Any], *, ask: bool) -> None:
+        chart, name, context = domain.chart, trigger.name, trigger.context
+        agent = domain.agent(trigger.agent)
+        since = trigger.tick if trigger.decision is None else trigger.decision.asked
+        self.trigger, self.domain, self.agent = trigger, domain, agent
+        self.outcomes: tuple[RowOutcome[Any], ...] = ()
+        self.chosen: Transition[Any] | Choice[Any] | None = None
+        self.question: Question[Any] | None = None
+        """The question that the turn asks, or whose decision it carries out; None for neither."""
+        if since >= agent.entered:  # otherwise it is a decision for a state that the agent has left
+            agent.tick = since
+            chosen = self.chosen = chart.select(agent, name, context)
+            if isinstance(chosen, Choice):
+                asks = ask and (len(chosen.options) > 1 or name in agent.open_triggers)
+                if asks or trigger.decision is not None:
+                    self.question = Question(since, trigger.agent, name, chosen.source, chosen.targets, context)
+            self.outcomes = outcomes(chart, agent, name, context)
         self.state = str(agent.state)
         self.ticks_in_state = trigger.tick - agent.entered
-        self.outcomes = outcomes
-        self.chosen = chosen
-        self.question = question
-        self.asker = None if question is None else fixed(domain.asker(question))
-        self.reference = NO_REFERENCE if question is None else said_by(domain).reference(question)
-        self.values = [_values_of(each.row.guard, agent, trigger.context) for each in outcomes]
-        self.changes = domain.changes(trigger.agent, trigger.tick, trigger.name) if isinstance(domain, Changes) else {}
+        self.asker = None if self.question is None else fixed(domain.asker(self.question))
+        """The agent as the oracle may see it, if the turn asks or carries out a decision."""
+        self.reference = NO_REFERENCE if self.question is None else said_by(domain).reference(self.question)
+        self.values = [_values_of(each.row.guard, agent, context) for each in self.outcomes]
+        self.changes: Mapping[str, tuple[ReadChange, ...]] = {}
         """`{state after: the changes of attributes that a row to it makes}`."""
+        if isinstance(domain, SocialDomain):
+            self.changes = domain.changes(trigger.agent, trigger.tick, name)
         self.profile = plain(getattr(agent, "persona", {}))
         """The persona, as it is now."""
         self.answer: Update[Any] | Question[Any] | None = None
+        """The agent's answer in the journal."""
         self.expected: bytes | None = None
+        """Its answer by itself; None if its code raises."""
         self.events: list[Event] = []
-
-
-@runtime_checkable
-class Changes(Protocol):
-    """A domain whose agents change their attributes."""
-
-    def changes(self, agent_id: int, tick: int, trigger: str) -> Mapping[str, tuple[ReadChange, ...]]:
-        """Return the changes of an agent's attributes that a turn would make now, by the state after it."""
 
 
 def fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
@@ -188,13 +185,15 @@ class Trace:
                 return
             for trigger in triggers if chosen is None else triggers_of(triggers, lambda those: np.isin(those, chosen)):
                 received = codec.trigger(codec.encode(trigger))
-                traced = _traced(domain, received, ask=ask)
-                traced.expected = _turned(codec, domain, received, ask=ask)
+                traced = TracedTurn(domain, received, ask=ask)
+                with suppress(Exception):  # the supervisor has recorded the crash: it is the journal's answer
+                    answer = turn(domain.chart, domain.agent(trigger.agent), received, ask=ask)
+                    traced.expected = codec.encode(answer)
                 self._tick.append(traced)
 
         simulation.engine.on_triggers = note
         if (sharing := simulation.oracle.sharing) is not None:
-            since, archetypes = self.first - _decided_after(simulation.config), sharing.table.archetypes
+            since, archetypes = self.first - simulation.config.deliberation_ticks - 1, sharing.table.archetypes
 
             def note_place(question: Question[Any], place: Place) -> None:
                 """Keep the place of a question that may belong to a traced turn."""
@@ -231,36 +230,6 @@ class Trace:
         self._tick = []
 
 
-def _decided_after(config: Config) -> int:
-    """Return the ticks from a question to its decision."""
-    return config.deliberation_ticks + 1
-
-
-def _traced(domain: Domain, trigger: Trigger[Any], *, ask: bool) -> TracedTurn:
-    """Return the facts about a turn before it is taken."""
-    chart, name, context = domain.chart, trigger.name, trigger.context
-    agent = domain.agent(trigger.agent)
-    since = trigger.tick if trigger.decision is None else trigger.decision.asked
-    if since < agent.entered:  # a decision for a state that the agent has left
-        return TracedTurn(trigger, domain, agent, (), None, None)
-    agent.tick = since
-    chosen = chart.select(agent, name, context)
-    question: Question[Any] | None = None
-    if isinstance(chosen, Choice):
-        asks = ask and (len(chosen.options) > 1 or name in agent.open_triggers)
-        if asks or trigger.decision is not None:
-            question = Question(since, trigger.agent, name, chosen.source, chosen.targets, context)
-    return TracedTurn(trigger, domain, agent, outcomes(chart, agent, name, context), chosen, question)
-
-
-def _turned(codec: Codec, domain: Domain, trigger: Trigger[Any], *, ask: bool) -> bytes | None:
-    """Return the answer of the turn by itself; None if the agent's code raises."""
-    try:
-        return codec.encode(turn(domain.chart, domain.agent(trigger.agent), trigger, ask=ask))
-    except Exception:  # noqa: BLE001  # the supervisor has recorded the crash: it is the journal's answer
-        return None
-
-
 def _values_of(guard: object, agent: StatefulAgent[Any], context: Any) -> dict[str, Any]:
     found = {}
     for name, read in readers_of(guard).items():
@@ -283,7 +252,7 @@ async def retrace(
         on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.
     """
     # If shared judgements are wanted, the questions of the first decisions are asked again, too.
-    before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
+    before = run.config.deliberation_ticks + 1 if run.config.oracle.sharing.by != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.path, max(0, trace.first - before))
     with naming_changed_code(run.manifest, run.now):
         running: list[Simulation] = []

@@ -119,21 +119,10 @@ def turn_nodes(
             parts.append(Node(kind="did", text=did))
         events = [event_of(event, run.called) for event in each.events]
         parts += [Node(kind="followed", text=event["words"], value=event) for event in events]
-        since = counted(each.ticks_in_state, "tick")
-        yield Node(
-            kind="turn",
-            text=f"tick {trigger.tick:,}: {trigger.name} in {each.state}, since {since}",
-            value={
-                "tick": trigger.tick,
-                "agent": trigger.agent,
-                "trigger": trigger.name,
-                "state": each.state,
-                "ticks_in_state": each.ticks_in_state,
-                "is_decision": trigger.decision is not None,
-                **moved,
-            },
-            children=(*parts,),
-        )
+        text = f"tick {trigger.tick:,}: {trigger.name} in {each.state}, since {counted(each.ticks_in_state, 'tick')}"
+        value = {"tick": trigger.tick, "agent": trigger.agent, "trigger": trigger.name, "state": each.state}
+        value |= {"ticks_in_state": each.ticks_in_state, "is_decision": trigger.decision is not None, **moved}
+        yield Node(kind="turn", text=text, value=value, children=(*parts,))
 
 
 def _seen(run: OpenRun, traced: TracedTurn, rows: Sequence[Node]) -> Iterator[Node]:
@@ -159,17 +148,9 @@ def rows_of(traced: TracedTurn) -> list[Node]:
         target = None if row.target is None else str(row.target)
         outer = f", {counted(row.level, 'state')} around it" if row.level else ""
         leads = "" if row.name.endswith(f"> {target}") else f" -> {target or 'as the oracle decides'}"
-        value = {
-            "name": row.name,
-            "target": target,
-            "level": row.level,
-            "guard": guard,
-            "values": plain(values),
-            "outcome": each.outcome,
-            "error": each.error,
-            "is_candidate": each.outcome in ENABLED,
-            "is_taken": is_taken,
-        }
+        value = {"name": row.name, "target": target, "level": row.level, "guard": guard, "values": plain(values)}
+        value |= {"outcome": each.outcome, "error": each.error}
+        value |= {"is_candidate": each.outcome in ENABLED, "is_taken": is_taken}
         below = [Node(kind=kind, text=words) for kind, words in (("if", guard), ("error", each.error)) if words]
         if found and guard and (guard, each.outcome) == (found[-1].value["guard"], found[-1].value["outcome"]):
             found[-1] = replace(found[-1], children=())  # one guard of several rows stands below the last of them

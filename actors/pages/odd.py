@@ -84,13 +84,6 @@ def _sheet(run: OpenRun, experiment: ExperimentRecord | None, audited: str) -> d
     label = calibration_label(config)
     fitted = f"Settings are {label}." if label else "No setting is calibrated: numbers are defaults or the author's."
     graph = f"; ties: {config.population.graph.kind}" if "network" in show.pictures else ""
-    # A sheet is for others: it has no addresses and no directories of this machine.
-    texts = {
-        name: model_name(value) if isinstance(value, str) else str(value)
-        for name, value in flat(other_than(msgspec.to_builtins(config), msgspec.to_builtins(Config())))
-        if name != "llm.host"
-    }
-    settings = "\n".join(f"- `{name}`: {' '.join(text.split())[:200]}" for name, text in texts.items()) or "none"
     concept = "4. Design concepts: "
     return {
         "ODD protocol": None,
@@ -118,7 +111,8 @@ def _sheet(run: OpenRun, experiment: ExperimentRecord | None, audited: str) -> d
         f"{concept}collectives": f"{OPEN} Groups that matter, if any.",
         f"{concept}observation": f"The journal has every update; digest {summary.get('digest', 'unknown')}.",
         "5. Initialization": (
-            f"From seed {simulation.seed}: {agents}{graph}. Settings that are not at their defaults:\n\n{settings}"
+            f"From seed {simulation.seed}: {agents}{graph}. Settings that are not at their defaults:\n\n"
+            f"{_settings(config)}"
         ),
         "6. Input data": inputs,
         "7. Submodels": (
@@ -132,6 +126,16 @@ def _sheet(run: OpenRun, experiment: ExperimentRecord | None, audited: str) -> d
         "Experimentation": design,
         "Evaluation": f"{audited}\n\n{OPEN} Comparison with data: docs/realism.md.",
     }
+
+
+def _settings(config: Config) -> str:
+    """Return the settings that are not at their defaults; without addresses and directories: a sheet is for others."""
+    texts = {
+        name: model_name(value) if isinstance(value, str) else str(value)
+        for name, value in flat(other_than(msgspec.to_builtins(config), msgspec.to_builtins(Config())))
+        if name != "llm.host"
+    }
+    return "\n".join(f"- `{name}`: {' '.join(text.split())[:200]}" for name, text in texts.items()) or "none"
 
 
 def _row(row: Transition[Any]) -> str:

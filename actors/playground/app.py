@@ -63,6 +63,7 @@ OPENING: Final = "opening"
 """The run with which pages open."""
 
 A = TypeVar("A", bound=msgspec.Struct)
+encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,13 +213,13 @@ class PlaySite(Site):
         try:
             first = found = await results.get()
             if isinstance(first, str):
-                yield _line("failed", problem=first)
+                yield encode_lines([{"kind": "failed", "problem": first}])
                 return
             answered, now[first.seed] = True, first.values
             if asked.shows and run.name != OPENING:
                 self._shown.append(run)
             words = changed_in_words(before.seeds.get(first.seed), first, is_same=first.digest == before.digest)
-            yield _line("answer", played=first, run=run.name, words=words)
+            yield encode_lines([{"kind": "answer", "played": first, "run": run.name, "words": words}])
             seeds = [(config.simulation.seed + place) % 2**63 for place in range(1, asked.seeds)]
             fan = [replace(config, simulation=replace(config.simulation, seed=seed)) for seed in seeds]
             wanted = [(one, others / str(one.simulation.seed)) for one in fan]
@@ -226,14 +227,14 @@ class PlaySite(Site):
             for place in range(1, len(fan) + 1):
                 found = await results.get()
                 if isinstance(found, str):
-                    yield _line("failed", problem=found)
+                    yield encode_lines([{"kind": "failed", "problem": found}])
                     if found == KILLED:
                         return
                     continue
                 now[found.seed] = found.values
-                yield _line("seed", played=replace(found, words=(), remarks=()))
+                yield encode_lines([{"kind": "seed", "played": replace(found, words=(), remarks=())}])
                 if place == len(fan) or len(now) in FANS:
-                    yield _line("fan", words=fan_in_words(now, before.seeds, first))
+                    yield encode_lines([{"kind": "fan", "words": fan_in_words(now, before.seeds, first)}])
         finally:
             gone = [others] if answered else [others, run]
             while len(self._shown) > SHOWN_MAX:
@@ -277,12 +278,12 @@ class PlaySite(Site):
         """Run a configuration in a process of its own, and wait for it."""
         try:
             pool = self._pool(1)
+            try:
+                return _result(_submit(pool, config, directory, is_kept=is_kept))
+            finally:
+                self._end(pool)
         except OSError as error:
             return problem_of(error)
-        try:
-            return _result(_submit(pool, config, directory, is_kept=is_kept))
-        finally:
-            self._end(pool)
 
     def _pool(self, number: int) -> Pool:
         pool = Pool(number, begin_process)
@@ -324,10 +325,6 @@ def _result(future: Future[Played | str]) -> Played | str:
         return KILLED
     except Exception as error:  # noqa: BLE001  # whatever it is: a page must not wait for it without end
         return f"the run has failed: {type(error).__name__}: {problem_of(error)}"
-
-
-def _line(kind: str, **more: Any) -> bytes:
-    return msgspec.json.encode({"kind": kind, **more}) + b"\n"
 
 
 async def _posted(kind: type[A], work: Callable[[A], Any], request: Request) -> Response:

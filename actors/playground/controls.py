@@ -49,11 +49,7 @@ class ChartNumber(NamedTuple):
     end: int
     label: str  # `resting: after ticks`
     about: str  # its line, and what stands there
-    is_whole: bool
-
-    def value(self, text: str) -> float:
-        number = text[self.start : self.end]
-        return int(number) if self.is_whole else float(number)
+    value: float  # a whole number is an int
 
 
 def numbers_in(text: str) -> list[ChartNumber]:
@@ -98,12 +94,15 @@ def _below(text: str, node: Any, owner: str, key: str) -> Iterator[ChartNumber]:
                 label = f"{owner}: {key}".replace("_", " ")
                 about = f"line {node.start_mark.line + 1} of the chart"
                 about += "" if found[1] == node.value else f": {node.value}"
-                is_whole = key.startswith("after") and "." not in found[1]
-                yield ChartNumber(found.start(1), found.end(1), label, about, is_whole)
+                value = int(found[1]) if key.startswith("after") and "." not in found[1] else float(found[1])
+                yield ChartNumber(found.start(1), found.end(1), label, about, value)
 
 
-PEOPLES: Final = ("simulation", "population", "feed", "statechart", "oracle.choice")
-CHANGED_BY: Final[Mapping[str, Sequence[str]]] = {"social": PEOPLES, "economy": ("simulation", "economy")}
+CHOICE: Final = "oracle.choice"
+CHANGED_BY: Final[Mapping[str, Sequence[str]]] = {
+    "social": ("simulation", "population", "feed", "statechart", CHOICE),
+    "economy": ("simulation", "economy"),
+}
 """`{domain: the sections whose settings a page may change}`; those of others change no result. A domain of its own has
 its own settings."""
 CLOCK: Final = frozenset({"simulation.ticks_per_round", "simulation.tick_seconds"})
@@ -164,8 +163,18 @@ class Controls:
         # A chart's functions are found beside its file, so a chart that names some stays where it is.
         has_text = base.simulation.domain == "social" and not look_at_chart(base).functions
         self._chart = chart_text(base) if has_text else ""
-        found = {each.path: each for each in [*self._controls(), *self._of_chart()]}
-        first = _first_paths(base, [each for each in found if each.startswith(CHART) and base.statechart.file])
+        found = {each.path: each for each in self._controls()}
+        # Those that `prism init` writes are shown first, then the user's own, in their order.
+        example = examples()["economy" if base.simulation.domain == "economy" else "default"]
+        written = list[str]()
+        if self._own is None:
+            given = load_placed_config(example.text(), example.name, environment={}, overrides=()).places
+            written = [each.path for each in settings() if each.path in given and each.path not in CLOCK]
+        values, places = msgspec.to_builtins(base), ("domain", ATTRIBUTES, f"{CHOICE}.states", f"{CHOICE}.attributes")
+        own = [path for place in places for path, _ in _numbers(_at(values, place), place)]
+        of_chart = [each for each in found if each.startswith(CHART) and base.statechart.file]
+        first = [*written, *own, *of_chart, "simulation.rounds", "simulation.seed"]
+        first = [*dict.fromkeys(first)][:FIRST_MAX]
         self.all: Mapping[str, Control] = {
             path: replace(found[path], is_first=path in first)
             for path in dict.fromkeys([*first, *found])
@@ -222,11 +231,6 @@ class Controls:
                 raise ConfigError(SOURCE, problem, key=key)
         return config
 
-    def _of_chart(self) -> Iterator[Control]:
-        for place, each in enumerate(numbers_in(self._chart) if self._chart else ()):
-            value, kind = each.value(self._chart), inspect.type_info(_Whole if each.is_whole else _Number)
-            yield from _control(f"{CHART}{place}", kind, value, each.about, each.label)
-
     def _controls(self) -> Iterator[Control]:
         changed = CHANGED_BY.get(self.base.simulation.domain, ("simulation",))
         sections = {
@@ -242,14 +246,17 @@ class Controls:
                 place = join(path, field.name)
                 value = _at(values, place)
                 if isinstance(value, dict):
-                    for inner, number in _numbers(value, place):
+                    for inner, given in _numbers(value, place):
                         about = _ATTRIBUTE[inner.rpartition(".")[2]] if place == ATTRIBUTES else field
-                        yield from _control(inner, inspect.type_info(type(number)), number, _meaning(about))
+                        yield from _control(inner, inspect.type_info(type(given)), given, _meaning(about))
                 elif place == "feed.algorithm":
                     algorithms = inspect.LiteralType((*dict.fromkeys([*ALGORITHMS, value]),))
                     yield from _control(place, algorithms, value, _meaning(field))
                 elif not is_section(field.type):
                     yield from _control(place, inspect.type_info(field.type), value, _meaning(field))
+        for number, each in enumerate(numbers_in(self._chart) if self._chart else ()):
+            kind = inspect.type_info(_Whole if isinstance(each.value, int) else _Number)
+            yield from _control(f"{CHART}{number}", kind, each.value, each.about, each.label)
 
 
 _ATTRIBUTE: Final = {field.name: field for field in fields(AttributeConfig)}
@@ -270,12 +277,8 @@ def _control(path: str, kind: inspect.Type, value: Any, meaning: str, label: str
             kind, *others = (each for each in kind.types if not isinstance(each, inspect.NoneType))
             if others:
                 return
-    common: dict[str, Any] = {
-        "path": path,
-        "label": label or setting_in_words(path),
-        "value": value,
-        "meaning": meaning,
-    }
+    common: dict[str, Any] = {"path": path, "label": label or setting_in_words(path)}
+    common |= {"value": value, "meaning": meaning}
     if isinstance(kind, inspect.BoolType):
         yield Control(kind="yes", **common)
     elif isinstance(kind, inspect.LiteralType):
@@ -289,19 +292,11 @@ def _control(path: str, kind: inspect.Type, value: Any, meaning: str, label: str
         high = wide if most is None or (most - low > 1 and most > wide) else most
         step = _round_up((high - low) / 200)
         step = max(1.0, step) if isinstance(kind, inspect.IntType) else step
-        low = step * math.ceil(
-            low / step + (0.5 if kind.gt == low else 0)
-        )  # so that the value is a place of the slider
-        yield Control(
-            kind="whole" if isinstance(kind, inspect.IntType) else "number",
-            unit=next((unit for end, unit in _UNITS.items() if path.endswith(end)), ""),
-            least=least,
-            most=most,
-            low=low,
-            high=high,
-            step=step,
-            **common,
-        )
+        # The value is a place of the slider.
+        low = step * math.ceil(low / step + (0.5 if kind.gt == low else 0))
+        common["unit"] = next((unit for end, unit in _UNITS.items() if path.endswith(end)), "")
+        shape: Literal["whole", "number"] = "whole" if isinstance(kind, inspect.IntType) else "number"
+        yield Control(kind=shape, least=least, most=most, low=low, high=high, step=step, **common)
 
 
 _UNITS: Final = {"_s": "s", "_seconds": "s", "_minutes": "min", "_ticks": "ticks", "rounds": "rounds"}
@@ -345,17 +340,3 @@ def _at(values: Any, path: str) -> Any:
     for key in filter(None, path.split(".")):
         values = values.get(key) if isinstance(values, Mapping) else None
     return values
-
-
-def _first_paths(base: Config, of_chart: Sequence[str]) -> dict[str, None]:
-    """Return the settings that are shown first, in their order: those that `prism init` writes, then the user's own."""
-    example = examples()["economy" if base.simulation.domain == "economy" else "default"]
-    written = list[str]()
-    if not is_own(base):
-        given = load_placed_config(example.text(), example.name, environment={}, overrides=()).places
-        written = [each.path for each in settings() if each.path in given]
-    values = msgspec.to_builtins(base)
-    places = ("domain", ATTRIBUTES, "oracle.choice.states", "oracle.choice.attributes")
-    own = [path for place in places for path, _ in _numbers(_at(values, place), place)]
-    paths = [*(path for path in written if path not in CLOCK), *own, *of_chart, "simulation.rounds", "simulation.seed"]
-    return dict.fromkeys(paths[:FIRST_MAX])

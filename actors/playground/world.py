@@ -114,22 +114,16 @@ def play(
         plain = config if oracle is None else replace(config, oracle=OracleConfig(choice=config.oracle.choice))
         result = run(quick(plain, is_kept=is_kept), out=directory, oracle=oracle)
         show, summary = show_of(config), result.summary
-        by = (
-            []
-            if oracle is None
-            else [f"Recorded answers: {oracle.taped:,}; by the embedded choice: {oracle.computed:,}."]
-        )
+        by = []
+        if oracle is not None:
+            by = [f"Recorded answers: {oracle.taped:,}; by the embedded choice: {oracle.computed:,}."]
         totals = {each.column for each in show.numbers if each.is_total}
         rounds = {
             name: growth_in_rounds(result.rounds, name)[1] if name in totals else result.rounds[name]
             for name in numbers_of(show, result.rounds)
         }
-        course = read_course(
-            directory,
-            *("updates", "posts"),
-            initial=next(iter(states_of(config)), None),
-            each_ticks=config.simulation.ticks_per_round,
-        )
+        initial, length = next(iter(states_of(config)), None), config.simulation.ticks_per_round
+        course = read_course(directory, "updates", "posts", initial=initial, each_ticks=length)
         sizes = np.unique(course.posts.roots, return_counts=True)[1]
         return Played(
             seed=str(config.simulation.seed),
@@ -212,10 +206,8 @@ def make_ready_in(place: Path) -> None:
         config = read_resolved(place / CONFIG)
         ticks = min(config.simulation.ticks_per_round, config.simulation.length)
         people = replace(config.population, size=min(config.population.size, READY_PEOPLE))
-        first = replace(config.simulation, ticks=ticks)
-        play(
-            replace(config, simulation=first, population=people, interventions=()), {}, place / "ready", is_shown=False
-        )
+        few = replace(config, simulation=replace(config.simulation, ticks=ticks), population=people, interventions=())
+        play(few, {}, place / "ready", is_shown=False)
     if not (place / CONFIG).exists():  # the command has ended meanwhile
         shutil.rmtree(place, ignore_errors=True)
     gc.collect()

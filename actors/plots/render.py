@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import vl_convert
 
-from prism.palette import DARK, LIGHT
+from prism.palette import LIGHT
 
 PNG_SCALE: Final = 3.0
 """Pixels of a PNG for each pixel of a chart."""
@@ -29,8 +29,6 @@ _LEFT_OUT: Final = re.compile(
 """The attributes that Vega writes for its own use, or that are as without them."""
 _EMPTY: Final = re.compile(r'<path(?: [^>]*)? (?:class="background"|display="none")[^>]*>(?:</path>)?|<defs>.*?</defs>')
 _TAG: Final = re.compile(r"<[^>]*>")
-_NAMES: Final = ("series", "of")
-_TOLD: Final = ",.4~g"
 _DRAG: Final = "[mousedown, window:mouseup] > window:mousemove!"
 _WHEEL: Final = "wheel![event.ctrlKey]"
 _FONT: Final = "Arial, Liberation Sans, DejaVu Sans, sans-serif"
@@ -48,14 +46,14 @@ def render(chart: Any, *, has_title: bool = False) -> str:
         spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
     svg = _EMPTY.sub("", vl_convert.vegalite_to_svg(spec))
-    while (shorter := _TAG.sub(_shortened, svg).replace("<g></g>", "")) != svg:
+
+    def shortened(tag: re.Match[str]) -> str:
+        """Return a tag without what is of no use, and with numbers of one digit."""
+        return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), _LEFT_OUT.sub("", tag[0]))
+
+    while (shorter := _TAG.sub(shortened, svg).replace("<g></g>", "")) != svg:
         svg = shorter
     return variables(svg.replace("<svg", f'<svg font-family="{_FONT}"', 1))
-
-
-def _shortened(tag: re.Match[str]) -> str:
-    """Return a tag without what is of no use, and with numbers of one digit."""
-    return _NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), _LEFT_OUT.sub("", tag[0]))
 
 
 def live(chart: Any) -> str:
@@ -102,25 +100,24 @@ def live(chart: Any) -> str:
 
 def _told(encoding: dict[str, Any], *, is_faceted: bool) -> list[dict[str, Any]]:
     """Return what a pointer over a mark tells: its name, and its numbers with the words of their axes."""
+    fields = {each["field"] for each in encoding.values() if isinstance(each, dict) and "field" in each}
     names = [("panel", "of")] if is_faceted else []
-    names += [(field, "line" if field == "series" else "of") for field in _NAMES if field in _fields(encoding)]
+    names += [(field, title) for field, title in (("series", "line"), ("of", "of")) if field in fields]
+    if not names:
+        return []
     # Vega-Lite looks for a field without a format in the wrong place where it tells of the nearest point.
     text = {"type": "nominal", "formatType": "toString", "format": ""}
     told: list[dict[str, Any]] = [{**text, "field": field, "title": title} for field, title in names]
-    if not names:
-        return []
+    numbers = []
     for name in ("x", "y"):
         each = encoding.get(name, {})
         if "field" in each and each.get("axis") is not None:
             title = " ".join(each["axis"].get("title") or ["value"]) + (", from" if f"{name}2" in encoding else "")
-            told.append({"field": each["field"], "type": "quantitative", "title": title, "format": _TOLD})
+            numbers.append((each["field"], title))
     if "x2" in encoding:
-        told.append({"field": encoding["x2"]["field"], "type": "quantitative", "title": "to", "format": _TOLD})
-    return told
-
-
-def _fields(encoding: dict[str, Any]) -> set[str]:
-    return {each["field"] for each in encoding.values() if isinstance(each, dict) and "field" in each}
+        numbers.append((encoding["x2"]["field"], "to"))
+    number = {"type": "quantitative", "format": ",.4~g"}
+    return told + [{**number, "field": field, "title": title} for field, title in numbers]
 
 
 def variables(svg: str) -> str:
@@ -128,11 +125,10 @@ def variables(svg: str) -> str:
     return _COLORS.sub(lambda found: f"var(--{_ROLES[found.group().lower()]})", svg)
 
 
-def plain(svg: str, *, dark: bool = False) -> str:
-    """Return an SVG document with the colours of a theme in place of variables: for a file of its own."""
-    colors = DARK if dark else LIGHT
+def plain(svg: str) -> str:
+    """Return an SVG document with the colours of the light theme in place of variables: for a file of its own."""
     styled = svg.replace(">", f"><style>text {{ {HALO} }}</style>", 1)
-    return _VARIABLE.sub(lambda found: colors[found.group(1)], styled)
+    return _VARIABLE.sub(lambda found: LIGHT[found.group(1)], styled)
 
 
 def as_files(svg: str) -> dict[str, bytes]:
@@ -143,9 +139,3 @@ def as_files(svg: str) -> dict[str, bytes]:
         "pdf": vl_convert.svg_to_pdf(text),
         "png": vl_convert.svg_to_png(text, scale=PNG_SCALE),
     }
-
-
-def dark(chart: Any) -> Any:
-    """Return a chart in the dark theme: for a dark notebook, or slides."""
-    spec = _COLORS.sub(lambda found: DARK[_ROLES[found.group().lower()]], json.dumps(chart.to_dict()))
-    return type(chart).from_dict(json.loads(spec))

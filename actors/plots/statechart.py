@@ -9,10 +9,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 import altair as alt
+import numpy as np
 
 from actors.plots.theme import GROUND, QUIET, TEXT, data, themed
 from prism.imports import load_igraph
@@ -194,28 +194,22 @@ def _labels(
         spots = [_at(route, part) for part in (usual, *LABEL_PARTS)]
         if arrow.source == arrow.target:
             spots = [(route[1][0] + half + 2, (route[1][1] + route[2][1]) / 2)]
-        free = (spot for spot in spots if not _hits(spot, half, taken))
+        free = (
+            (x, y)
+            for x, y in spots
+            if not any(abs(x - a) < half + wide and abs(y - b) < LINE / 2 + high for (a, b), wide, high in taken)
+        )
         found.append((next(free, spots[0]), half))
         taken.append((found[-1][0], half, LINE / 2))
     return found
 
 
-def _hits(middle: Point, half: float, taken: Sequence[tuple[Point, float, float]]) -> bool:
-    """Return whether a label around `middle`, so wide to each side, covers something that is there already."""
-    return any(
-        abs(middle[0] - x) < half + wide and abs(middle[1] - y) < LINE / 2 + high for (x, y), wide, high in taken
-    )
-
-
 def _at(points: Sequence[Point], part: float) -> Point:
     """Return the point after this part of the line through the points."""
-    lengths = [math.dist(begin, end) for begin, end in pairwise(points)]
-    left = sum(lengths) * part
-    for (begin, end), length in zip(pairwise(points), lengths, strict=True):
-        if left <= length and length:
-            return begin[0] + (end[0] - begin[0]) * left / length, begin[1] + (end[1] - begin[1]) * left / length
-        left -= length
-    return points[-1]
+    xs, ys = np.array(points).T
+    lengths = np.append(0.0, np.cumsum(np.hypot(np.diff(xs), np.diff(ys))))
+    at = part * lengths[-1]
+    return float(np.interp(at, lengths, xs)), float(np.interp(at, lengths, ys))
 
 
 def _fitting(note: str) -> Iterator[str]:

@@ -59,13 +59,7 @@ _CONFIG: Final[Mapping[str, Any]] = {
     },
     "axisX": {"grid": False, "labelFlush": True, "titleAnchor": "end", "titlePadding": 4},
     "axisY": {"domain": False, "titleAlign": "left", "titleAnchor": "end", "titleAngle": 0, "titleX": 0, "titleY": -7},
-    "header": {
-        "labelAnchor": "start",
-        "labelColor": TEXT,
-        "labelFontSize": 10,
-        "labelPadding": 3,
-        "title": None,
-    },
+    "header": {"labelAnchor": "start", "labelColor": TEXT, "labelFontSize": 10, "labelPadding": 3, "title": None},
     "legend": {
         "columns": 1,
         "labelColor": TEXT,
@@ -95,9 +89,10 @@ def themed(chart: T, title: str, caption: str, clock: tuple[float, float] | None
     return named
 
 
-def fitted(chart: T, height: float = HEIGHT, width: float = WIDTH) -> T:
+def fitted(chart: T, height: float = HEIGHT) -> T:
     """Return a chart of one panel, as large as this with its axes."""
-    sized: T = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
+    size = alt.AutoSizeParams(type="fit", contains="padding")
+    sized: T = chart.properties(width=WIDTH, height=height, autosize=size)
     return sized
 
 
@@ -134,26 +129,15 @@ def series_scales(names: Sequence[str], colors: Sequence[str] = ()) -> tuple[alt
 def key(entries: Sequence[tuple[str, str, str]]) -> Any:
     """Return a layer that is not seen but for its legend: `(name, colour, shape)` of each entry."""
     names = [wrapped(name) for name, _, _ in entries]
-    named: Any = {"domain": names}
-    return (
-        alt.Chart(data([{"key": name} for name in names]))
-        .mark_point(opacity=0, filled=True)
-        .encode(
-            x=alt.value(0),
-            y=alt.value(0),
-            color=alt.Color(
-                "key:N", scale=alt.Scale(**named, range=[color for _, color, _ in entries]), legend=key_of()
-            ),
-            shape=alt.Shape(
-                "key:N", scale=alt.Scale(**named, range=[shape for _, _, shape in entries]), legend=key_of()
-            ),
-        )
+    colors, shapes = (alt.Scale(domain=names, range=[each[place] for each in entries]) for place in (1, 2))
+    nowhere = alt.Chart(data([{"key": name} for name in names])).mark_point(opacity=0, filled=True)
+    color = alt.Color("key:N", scale=colors, legend=key_of())
+    return nowhere.encode(
+        x=alt.value(0), y=alt.value(0), color=color, shape=alt.Shape("key:N", scale=shapes, legend=key_of())
     )
 
 
-def log_axis(
-    low: float, high: float, title: str = "", *, grid: bool = True, is_whole: bool = False, most: float = math.inf
-) -> dict[str, Any]:
+def log_axis(low: float, high: float, title: str, *, is_whole: bool, most: float) -> dict[str, Any]:
     """Return scale and axis of a logarithmic channel: ticks at powers of ten, or more of them on a short axis.
 
     Args:
@@ -164,7 +148,7 @@ def log_axis(
     steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     ticks = [float(f"{step}e{power}") for power in powers for step in steps if power >= 0 or not is_whole]
-    marked = axis(title, grid=grid, values=[tick for tick in ticks if low * 0.999 <= tick <= high * 1.001])
+    marked = axis(title, grid=True, values=[tick for tick in ticks if low * 0.999 <= tick <= high * 1.001])
     return {"scale": alt.Scale(type="log", domain=[low, high], nice=False), "axis": marked}
 
 

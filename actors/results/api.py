@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import msgspec
@@ -46,8 +46,6 @@ ConfigSource = Config | str | os.PathLike[str] | None
 
 ShowProgress = bool | Callable[[Progress], object]
 """True for a display on the terminal or below the notebook's cell, or a function that is given the progress."""
-
-T = TypeVar("T")
 
 
 def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
@@ -205,15 +203,14 @@ async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
 
 
 def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None) -> Config:
-    if config is None:
-        config = Config()
-    elif isinstance(config, str | os.PathLike):
+    if isinstance(config, str | os.PathLike):
         config = read_config(config)
-    elif not isinstance(config, Config):
-        raise TypeError(f"config: expected a Config, the path of a YAML file or None, got {type(config).__name__}")
-    else:
+    elif config is None or isinstance(config, Config):
+        config = Config() if config is None else config
         entrust(config)
         config = settled(config)
+    else:
+        raise TypeError(f"config: expected a Config, the path of a YAML file or None, got {type(config).__name__}")
     _refuse_two_observers(config, observer)
     if ticks is None:
         return config
@@ -227,26 +224,14 @@ def _refuse_two_observers(config: Config, observer: Observer | None) -> None:
 
 
 def _host(progress: ShowProgress, oracle: Oracle[Any] | None, observer: Observer | None) -> Host:
-    _refuse_unless("oracle", oracle, Oracle)
-    _refuse_unless("observer", observer, Observer)
-    return Host(display=_display(progress), observer=observer, oracle=oracle, stop_signal=StopOnInterrupt)
-
-
-def _refuse_unless(argument: str, value: object, kind: type[object]) -> None:
-    if value is None or isinstance(value, kind):
-        return
-    got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-    raise TypeError(f"{argument}: expected an {kind.__name__}, got {got}")
-
-
-def _display(progress: ShowProgress) -> Display:
-    if progress is True:
-        return _LiveDisplay()
-    if callable(progress):
-        return _CallbackDisplay(progress)
-    if progress is False:
-        return Display()
-    raise TypeError(f"progress: expected True, False or a function, got {type(progress).__name__}")
+    for argument, value, kind in (("oracle", oracle, Oracle), ("observer", observer, Observer)):
+        if value is not None and not isinstance(value, kind):
+            got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+            raise TypeError(f"{argument}: expected an {kind.__name__}, got {got}")
+    if not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress: expected True, False or a function, got {type(progress).__name__}")
+    display = _CallbackDisplay(progress) if callable(progress) else _LiveDisplay() if progress else Display()
+    return Host(display=display, observer=observer, oracle=oracle, stop_signal=StopOnInterrupt)
 
 
 def _refuse_in_loop(function: str) -> None:
@@ -261,11 +246,9 @@ class _LiveDisplay(Display):
     """A display on the terminal, or below the cell of a notebook."""
 
     def preparing(self) -> AbstractContextManager[None]:
-        """Return a context that shows that the domain is being prepared, if that takes long."""
         return nullcontext() if in_notebook() else step_shown(PREPARING)
 
     def greeting(self) -> AbstractContextManager[None]:
-        """Return a context that shows that the oracle is being greeted, if that takes long."""
         return nullcontext() if in_notebook() else step_shown(GREETING)
 
     async def show(self, progress: Callable[[], Progress]) -> None:

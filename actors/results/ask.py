@@ -127,12 +127,12 @@ class Survey:
         self._run = OpenRun(path)
         people_of(self._run)
         self._numbers = chosen_people(self._run, agents)
-        self._moments = self._moments_at(at)
-        self._embedded = None
-        self.oracle = "expressions of the questionnaire"
-        if self._config.oracle.backend == "choice":
-            simulation = self._config.simulation
-            self._embedded = EmbeddedAnswers(self._questionnaire, self._config.population.attributes, simulation.seed)
+        rounds = self._questionnaire.at if at is None else {f"round {at}": at}
+        self._moments = {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.length}
+        self._embedded, self.oracle = None, "expressions of the questionnaire"
+        if oracle.backend == "choice":
+            attributes, seed = config.population.attributes, config.simulation.seed
+            self._embedded = EmbeddedAnswers(self._questionnaire, attributes, seed)
         self._people: list[list[Respondent]] = []
         """The people at each moment."""
         self._answers: dict[_Place, tuple[int | str | None, str, str]] = {}
@@ -154,10 +154,6 @@ class Survey:
     @property
     def items(self) -> tuple[Item, ...]:
         return self._questionnaire.items
-
-    def _moments_at(self, at: int | None) -> dict[str, int]:
-        rounds = self._questionnaire.at if at is None else {f"round {at}": at}
-        return {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.length}
 
     def _asking(self) -> str:
         items = [msgspec.to_builtins(item) for item in self._questionnaire.items]
@@ -199,14 +195,11 @@ class Survey:
                     await self._put(calls, place, Interview(person, item))
 
     async def _put(self, calls: SingleCalls, place: _Place, asked: Interview) -> None:
-        item = asked.item
-        options = tuple(item.states)
+        item, options = asked.item, tuple(asked.item.states)
         question = Question(asked.tick, asked.agent_id, item.id, options[0], options, place)
 
         def note(answer: Answer) -> None:
-            said: int | str | None = None
-            if not answer.reason:
-                said = answer.content or answer.state
+            said: int | str | None = None if answer.reason else answer.content or answer.state
             number = said if said is None or item.scale is None else int(said)
             self._answers[place] = (number, "" if answer.reason else answer.source, answer.reason)
 
@@ -225,16 +218,15 @@ class Survey:
         """Return the answers so far as columns, in the order of moment, person and question."""
         columns, run, names = self._table.columns, self.path.resolve().name, [*self._moments]
         people = [{person.number: person for person in each} for each in self._people]
+        declared = self._config.population.attributes.items()
         rows: list[tuple[Value, ...]] = []
         for (moment, agent, number), (answer, source, reason) in sorted(self._answers.items()):
             person, item = people[moment][agent], self.items[number]
-            text = answer if isinstance(answer, str) else None
-            score = answer if isinstance(answer, int) else None
-            told = (text, score, source or None, reason or None)
-            row = (run, names[moment], person.tick, agent, person.name, item.id, *told)
-            declared = self._config.population.attributes.items()
+            text, score = (answer, None) if isinstance(answer, str) else (None, answer)
+            told = (person.name, item.id, text, score, source or None, reason or None)
             values = ((person.attributes[name], each.type) for name, each in declared)
-            rows.append((*row, *(float(value) if kind == "float" else value for value, kind in values)))
+            numbers = (float(value) if kind == "float" else value for value, kind in values)
+            rows.append((run, names[moment], person.tick, agent, *told, *numbers))
         found = zip(*rows, strict=True) if rows else [()] * len(columns)
         return {column.name: [*values] for column, values in zip(columns, found, strict=True)}
 
@@ -279,37 +271,33 @@ class Survey:
             RunDirectoryError: the directory cannot be written.
             DiskFailedError: the disk is full.
         """
-        is_new = self.out is not None and not self.out.exists()
-        if self.out is not None:
-            try:
-                self.out.mkdir(exist_ok=True)
-                refuse_links(self.out)
-            except OSError as error:
-                raise run_directory_error(error, f"{error.filename or self.out}: cannot be written") from None
-        self._write_record()
+        if self.out is None:
+            yield
+            return
+        is_new, table = not self.out.exists(), self._table
+        try:
+            self.out.mkdir(exist_ok=True)
+            refuse_links(self.out)
+        except OSError as error:
+            raise run_directory_error(error, f"{error.filename or self.out}: cannot be written") from None
+        write_json(self.out / RECORD, self.outcome())
         try:
             yield
         finally:
             if self._answers:
                 # Write the table and its outcome, each file whole or not at all.
-                if self.out is not None:
-                    table = self._table
-                    try:
-                        remove_abandoned(self.out / table.name)
-                        with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
-                            facts = {"run": self.path.resolve().name, "asking": self._asking()}
-                            write_columns(Path(draft) / f"{table.name}.{form}", table, self.rows(), facts)
-                            for made in Path(draft).iterdir():
-                                made.replace(self.out / made.name)
-                    except OSError as error:
-                        raise run_directory_error(error, f"{self.out}: cannot be written") from None
-                    self._write_record()
-            elif self.out is not None and is_new:
+                try:
+                    remove_abandoned(self.out / table.name)
+                    with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
+                        facts = {"run": self.path.resolve().name, "asking": self._asking()}
+                        write_columns(Path(draft) / f"{table.name}.{form}", table, self.rows(), facts)
+                        for made in Path(draft).iterdir():
+                            made.replace(self.out / made.name)
+                except OSError as error:
+                    raise run_directory_error(error, f"{self.out}: cannot be written") from None
+                write_json(self.out / RECORD, self.outcome())
+            elif is_new:
                 rmtree(self.out, ignore_errors=True)
-
-    def _write_record(self) -> None:
-        if self.out is not None:
-            write_json(self.out / RECORD, self.outcome())
 
 
 def _refuse_other(out: Path, asking: str) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -72,11 +71,8 @@ def cascades_problem(place: str) -> str:
     if name == "alone" and not rest:
         return ""
     if name == "at_least":
-        return (
-            ""
-            if rest.isdecimal() and int(rest)
-            else f"expected posts from 1 on after {CASCADES}at_least., got {rest!r}"
-        )
+        is_count = rest.isdecimal() and int(rest)
+        return "" if is_count else f"expected posts from 1 on after {CASCADES}at_least., got {rest!r}"
     if name in SHAPES:
         return "" if is_statistic(rest) else f"expected {IN_WORDS} after {CASCADES}{name}., got {rest!r}"
     return f"no measure {place!r}: {guess(place, CASCADES_KNOWN)}"
@@ -119,19 +115,10 @@ class RunNumbers:
     """
 
     def __init__(
-        self,
-        summary: Mapping[str, Any],
-        rounds: Callable[[], RoundsTable],
-        path: Path | None,
-        feed: Feed | None = None,
+        self, summary: Mapping[str, Any], rounds: Callable[[], RoundsTable], path: Path | None, feed: Feed | None = None
     ) -> None:
-        self._summary = summary
-        self._read_rounds = rounds
-        self._path, self._feed = path, feed
-
-    @property
-    def _name(self) -> str:
-        return "run in memory" if self._path is None else str(self._path)
+        self._summary, self._read_rounds, self._path, self._feed = summary, rounds, path, feed
+        self._name = "run in memory" if path is None else str(path)
 
     def value(self, place: str) -> float:
         """Return the number at a place.
@@ -151,7 +138,7 @@ class RunNumbers:
         if place.startswith(CASCADES) and "cascade_sizes" in self._summary:
             # A share of the cascades, or a statistic of a number that each of them has; 0 without any.
             if problem := cascades_problem(place):
-                raise NoMeasureError(f"{self._name}: {problem}")
+                raise self._none(problem)
             sizes = {int(size): count for size, count in self._summary["cascade_sizes"].items()}
             name, _, rest = place.removeprefix(CASCADES).partition(".")
             if name == "alone":
@@ -183,9 +170,11 @@ class RunNumbers:
         """
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"
-            problem = f"the measure {place!r} is no number but {type(value).__name__}{inner}"
-            raise NoMeasureError(f"{self._name}: {problem}")
+            raise self._none(f"the measure {place!r} is no number but {type(value).__name__}{inner}")
         return float(value)
+
+    def _none(self, problem: str) -> NoMeasureError:
+        return NoMeasureError(f"{self._name}: {problem}")
 
     def over_rounds(self, place: str) -> list[float]:
         """Return the values of the column of a place, one for each round; for `growth`, their changes from 0 on.
@@ -197,7 +186,7 @@ class RunNumbers:
         if column not in rounds:
             is_measure = "cascade_sizes" in self._summary and measure_name(column) is not None
             meant = unknown_measure(column, ()) if is_measure else guess(column, rounds)
-            raise NoMeasureError(f"{self._name}: no column {column!r} in {ROUNDS}: {meant}")
+            raise self._none(f"no column {column!r} in {ROUNDS}: {meant}")
         values = rounds[column]
         if over != GROWTH:
             return values
@@ -211,13 +200,13 @@ class RunNumbers:
         value: Any = self._summary
         for part in SHORT.get(place, place).split("."):
             if not isinstance(value, Mapping):
-                raise NoMeasureError(f"{self._name}: no measure {place!r}: there is nothing below {value!r}")
+                raise self._none(f"no measure {place!r}: there is nothing below {value!r}")
             if part not in value:
                 others = (str, bool, list, type(None))
                 known = [name for name, each in value.items() if not isinstance(each, others)]
                 is_social = "cascade_sizes" in self._summary
                 problem = unknown_measure(place, known) if is_social else f"no measure {place!r}: {guess(part, known)}"
-                raise NoMeasureError(f"{self._name}: {problem}")
+                raise self._none(problem)
             value = value[part]
         return value
 
@@ -248,16 +237,19 @@ class RunNumbers:
         declared = list(people[0].attributes) if people else []
         if attribute not in declared:
             known = guess(attribute, declared) if declared else "population.attributes declares none"
-            raise NoMeasureError(f"{self._name}: no attribute {attribute!r}: {known}")
-        values = [_text(persona.attributes[attribute]) for persona in people]
-        found: defaultdict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys((PEOPLE, *ACTS), 0.0))
-        for person, value in enumerate(values):
-            found[value][PEOPLE] += 1
-            for name, acts in self._acts.items():
-                found[value][name] += acts[person]
+            raise self._none(f"no attribute {attribute!r}: {known}")
+        values, of_person = np.unique([_text(each.attributes[attribute]) for each in people], return_inverse=True)
+        posts, likers = self._posts_and_likers
+        actors = {PEOPLE: np.arange(len(people))}
+        actors |= {name: posts.authors[posts.kinds == kind] for kind, name in enumerate([*ACTS][: len(MADE)])}
+        actors["likes"] = likers
+        counts = {name: np.bincount(of_person[each], minlength=len(values)) for name, each in actors.items()}
+        found = {
+            str(value): {name: float(each[at]) for name, each in counts.items()} for at, value in enumerate(values)
+        }
         for totals in found.values():
             totals |= {f"{name}{PER_PERSON}": totals[name] / totals[PEOPLE] for name in ACTS}
-        return dict(sorted(found.items()))
+        return found
 
     @cached_property
     def _people(self) -> Sequence[Any]:
@@ -266,14 +258,6 @@ class RunNumbers:
             return self._feed.people
         path = self._directory("totals by attribute")
         return personas_of(build_domain(read_resolved(path / CONFIG)).domain)
-
-    @cached_property
-    def _acts(self) -> dict[str, list[int]]:
-        """`{act: how often each person did it}`."""
-        posts, likers = self._posts_and_likers
-        by_kind = [posts.authors[posts.kinds == kind] for kind in range(len(MADE))]
-        counts = (np.bincount(people, minlength=len(self._people)).tolist() for people in (*by_kind, likers))
-        return dict(zip(ACTS, counts, strict=True))
 
 
 def personas_of(domain: Domain) -> Sequence[Any]:

@@ -95,10 +95,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         It has an event loop of its own: in a notebook, `await asyncio.to_thread(result.ask, "opinions.yaml")`.
 
         Args:
-            options: `at`, `tick`, `agents`, `repeat`, `out` and `overrides`, as for `actors.results.ask.Survey`.
+            options: `at`, `agents`, `out` and `overrides`, as for `actors.results.ask.Survey`.
 
         Raises:
-            RunDirectoryError: the run is in memory, or there is no such round, tick or person.
+            RunDirectoryError: the run is in memory, or there is no such round or person.
             ConfigError: the questionnaire is wrong, or a question needs a model.
             OracleUnavailableError: the model cannot be asked, or stayed away.
         """

@@ -1,4 +1,4 @@
-"""Columns of Python as a stream of Arrow, which DuckDB reads block by block, without a copy and without pyarrow.
+"""Columns of Python for DuckDB: a stream of Arrow, read block by block, without a copy and without pyarrow; and SQL.
 
 Source: the Arrow C data and stream interfaces, https://arrow.apache.org/docs/format/CStreamInterface.html.
 """
@@ -14,6 +14,32 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from prism.rows import Heap, part_of
+from prism.tables import Kind
+
+TYPES: Final[Mapping[Kind, str]] = {
+    Kind.INTEGER: "BIGINT",
+    Kind.NUMBER: "DOUBLE",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.TIME: "TIMESTAMP",
+    **dict.fromkeys((Kind.NAME, Kind.TEXT, Kind.JSON, Kind.PACKED), "VARCHAR"),
+}
+"""The type of a column; a packed one is JSON."""
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def zoned(time: str) -> str:
+    """Return the expression for a time in UTC as one with a zone. A cast would take ten times as long."""
+    return f"make_timestamptz(epoch_us({time}))"
+
 
 Columns = Mapping[str, Any]
 """`{column: its values}` of some rows: an array, a `Heap`, a `Coded`, or a list with None for no value."""

@@ -24,9 +24,8 @@ from actors.core.kinds import ASKED
 from actors.factory.own_code import domain_error
 from actors.store.record import AGENT, Block, Wanted, tick_of_rows
 from actors.store.run import Recorded
-from actors.tables.arrow import Coded, Columns, Stream, parts_of
-from actors.tables.made import MADE_TYPES, Made, coded
-from actors.tables.relations import TYPES, literal, numbers_and_texts, quoted
+from actors.tables.arrow import TYPES, Coded, Columns, Stream, literal, parts_of, quoted
+from actors.tables.made import MADE_TYPES, Made, coded, numbers_and_texts
 from actors.tables.schema import OF_EVENTS, configs_of_feeds, journal_tables, post_columns, tables_of_runs
 from prism.agents import DECIDED, MOVED, STALE
 from prism.agents.waves import Kind as Kinds

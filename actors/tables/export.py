@@ -30,11 +30,8 @@ class Exported(NamedTuple):
     notes: list[str]  # the gaps in the tables of a run, a sentence each, with the run's name
 
 
-class Progress(NamedTuple):
-    """The progress of an export: bytes of journals read, and all bytes of journals."""
-
-    done: int
-    whole: int
+OnProgress = Callable[[tuple[int, int]], None]
+"""Is told now and then the bytes of journals that were read, and all bytes of journals."""
 
 
 def export(
@@ -42,7 +39,7 @@ def export(
     form: str,
     out: Path,
     names: Sequence[str] = (),
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     *,
     sql: str | None = None,
     replaces: bool = False,
@@ -55,7 +52,6 @@ def export(
         out: the directory; its parent exists.
         names: the tables; empty for all.
         sql: a query, whose result is written instead, as the table `query`.
-        on_progress: called now and then.
 
     Raises:
         RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.
@@ -93,7 +89,7 @@ def export(
 
 
 def answered(
-    paths: Sequence[Path], sql: str, on_progress: Callable[[Progress], None] = lambda _: None, *, as_rows: bool = False
+    paths: Sequence[Path], sql: str, on_progress: OnProgress = lambda _: None, *, as_rows: bool = False
 ) -> Any:
     """Return the result of a query as text, or as a list with a mapping for each row.
 
@@ -106,10 +102,10 @@ def answered(
         return str(found).rstrip()
 
 
-def _opened(paths: Sequence[Path], on_progress: Callable[[Progress], None]) -> Tables:
+def _opened(paths: Sequence[Path], on_progress: OnProgress) -> Tables:
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
     whole = sum(run.journal_bytes for run in runs)
-    return Tables(runs, lambda read: on_progress(Progress(read, whole)))
+    return Tables(runs, lambda read: on_progress((read, whole)))
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:
@@ -133,7 +129,13 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
         files: the names of the files that it may get.
         replaces: whether a directory with nothing but such files is replaced.
     """
-    _refuse_unless_free(out, files, replaces=replaces)
+    if out.exists() or out.is_symlink():
+        if out.is_symlink() or not out.is_dir() or any(path.name not in files for path in out.iterdir()):
+            raise RunDirectoryError(f"{out}: exists already, and is no export, so it is not replaced")
+        if not replaces:
+            raise RunDirectoryError(f"{out}: exists already; --force replaces this export")
+    elif not out.parent.is_dir():
+        raise RunDirectoryError(f"{out.parent}: no such directory")
     try:
         with drafted_directory(out) as draft:
             yield draft
@@ -142,14 +144,3 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
     except duckdb.OutOfMemoryException:
         problem = f"needs more than the {MEMORY} of memory that tables may take: name fewer tables or runs"
         raise RunDirectoryError(f"{out}: {problem}") from None
-
-
-def _refuse_unless_free(out: Path, files: Container[str], *, replaces: bool) -> None:
-    if not out.exists() and not out.is_symlink():
-        if not out.parent.is_dir():
-            raise RunDirectoryError(f"{out.parent}: no such directory")
-        return
-    if out.is_symlink() or not out.is_dir() or any(path.name not in files for path in out.iterdir()):
-        raise RunDirectoryError(f"{out}: exists already, and is no export, so it is not replaced")
-    if not replaces:
-        raise RunDirectoryError(f"{out}: exists already; --force replaces this export")

@@ -11,8 +11,7 @@ import duckdb
 from msgspec.json import encode
 
 from actors.core.errors import DiskFailedError
-from actors.tables.arrow import Columns, Stream
-from actors.tables.relations import TYPES, literal, quoted, zoned
+from actors.tables.arrow import TYPES, Columns, Stream, literal, quoted, zoned
 from prism.tables import Column, Kind, Table
 
 FORMATS: Final = ("parquet", "csv")

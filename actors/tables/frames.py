@@ -14,8 +14,8 @@ import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.store.run import Recorded, names_of
+from actors.tables.arrow import quoted, zoned
 from actors.tables.database import QUERY, Tables, with_texts
-from actors.tables.relations import quoted, zoned
 from actors.tables.schema import chosen_tables
 from prism.events import NUMBER_BITS
 from prism.tables import Kind

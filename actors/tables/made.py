@@ -21,7 +21,6 @@ from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, shown_path
 from actors.tables.arrow import PART_ROWS, Coded, Columns
-from actors.tables.relations import numbers_and_texts
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
 from prism.agents import DECIDED, MOVED, STALE, Source
@@ -131,28 +130,25 @@ class Made:
     def _agents(self) -> Iterator[Columns]:
         """Yield all agents: what they were at the start, what they did, and what people are at the end."""
         run, population, count = self.run, self.population, self.run.header.agents
-        given: Mapping[str, Any] = {} if self.domain is None else run.show.agent_values(self.domain)
-        values = dict(given)
-        is_of_feed = population is not None and "followers" in values
+        values: dict[str, Any] = {} if self.domain is None else dict(run.show.agent_values(self.domain))
         recorded = run.record.all_of()
-        if is_of_feed:
+        names: Any = None if population is None else People(population.personas).texts("name")
+        if names is None:
+            names = [run.show.name(agent) or None for agent in range(count)]
+        if population is not None and "followers" in values:
             if self.edges is not None and "ties" in recorded:
                 for name, more in (("followers", self.edges.followers), ("following", self.edges.following)):
                     values[f"{name}_end"] = values[name] + more
             for (name, is_end), column in self._of_people.items():
-                found = self._drawn(name)
-                if is_end and "attributes" in recorded:
-                    found = self._at_end(name, found)
+                found = self._at_end(name) if is_end and "attributes" in recorded else self._drawn(name)
                 values[column.name] = [_as_kind(column.kind, value) for value in found]
-        names: Any = [run.show.name(agent) or None for agent in range(count)] if population is None else ()
-        if is_of_feed and {"posts", "likes"} <= recorded.keys():
-            values |= self._acts()
-        yield {
-            "agent": np.arange(count),
-            "name": names if population is None else People(population.personas).texts("name"),
-            **self._moves(),
-            **values,
-        }
+            if {"posts", "likes"} <= recorded.keys():  # how often each person has posted, replied, reshared and liked
+                made = run.record.table("posts", until=run.length, columns=(AGENT, "what"))
+                done = [made[AGENT][made["what"] == kind] for kind in range(len(MADE))]
+                done.append(run.record.table("likes", until=run.length, columns=(AGENT,))[AGENT])
+                for name, agents in zip(("posts", "replies", "reshares", "likes"), done, strict=True):
+                    values[name] = np.bincount(agents, minlength=count)
+        yield {"agent": np.arange(count), "name": names, **self._moves(), **values}
 
     def _moves(self) -> Columns:
         """Return the state of each agent at the end, since when it is in it, and how often it has moved."""
@@ -171,20 +167,9 @@ class Made:
             states.append(str(self.domain.chart.initial.value))
         return {"state": Coded(last, states), "state_since_tick": since, "transitions": moves}
 
-    def _acts(self) -> Columns:
-        """Return how often each person has posted, replied, reshared and liked."""
-        record, until, count = self.run.record, self.run.length, self.run.header.agents
-        made = record.table("posts", until=until, columns=(AGENT, "what"))
-        by_kind = [made[AGENT][made["what"] == kind] for kind in range(len(MADE))]
-        liked = record.table("likes", until=until, columns=(AGENT,))[AGENT]
-        names = ("posts", "replies", "reshares", "likes")
-        return {
-            name: np.bincount(agents, minlength=count) for name, agents in zip(names, [*by_kind, liked], strict=True)
-        }
-
-    def _at_end(self, name: str, start: Sequence[Value | None]) -> list[Value | None]:
-        """Return the values of an attribute at the end. `start`: those at the start."""
-        run, found = self.run, [*start]
+    def _at_end(self, name: str) -> list[Value | None]:
+        """Return the values of an attribute at the end."""
+        run, found = self.run, [*self._drawn(name)]
         changes = run.record.table("attributes", until=run.length)
         names, of_row = changes["name"].numbered()
         if name in names:
@@ -386,6 +371,14 @@ _LOGGED: Final[Mapping[str, Any]] = {
     "cost_usd": lambda answer, prices: cost_usd(answer.spent, prices),
 }
 """`{column: its value of an answer in the log, and of the prices}`."""
+
+
+def numbers_and_texts(values: Any) -> Columns:
+    """Return the values of an attribute as two columns: its numbers, and its texts. `values`: an array has numbers."""
+    if isinstance(values, np.ndarray):
+        return {"number": values.astype(np.float64)}
+    numbers = [None if value is None or isinstance(value, str) else float(value) for value in values]
+    return {"number": numbers, "text": [value if isinstance(value, str) else None for value in values]}
 
 
 def _as_kind(kind: Kind, value: Value) -> Value:

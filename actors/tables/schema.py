@@ -323,14 +323,6 @@ def journal_tables(run: Recorded) -> dict[str, Table]:
     return found
 
 
-def declared_tables(run: Recorded) -> dict[str, Table]:
-    """Return the tables that the world of a run's domain declares, but for those that exports have in another form."""
-    taken = tables_of([run.show]).keys() | _COVERED
-    if not any(shape.name not in taken for shape in run.record.shapes):
-        return {}
-    return {name: table for name, table in journal_tables(run).items() if name not in taken}
-
-
 def configs_of_feeds(runs: Sequence[Recorded]) -> list[Config]:
     """Return the configurations of those runs whose agents are people on a feed."""
     return [run.config for run in runs if "posts" in run.show.event_tables]
@@ -343,10 +335,13 @@ def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
     """
     found = tables_of(run.show for run in runs)
     for run in runs:
-        for name, table in declared_tables(run).items():
-            others = (each for each in table.columns if each.name not in {"run", "tick", "time"})
+        taken = tables_of([run.show]).keys() | _COVERED  # those that exports have in another form
+        names = [shape.name for shape in run.record.shapes if shape.name not in taken]
+        of_journal = journal_tables(run) if names else {}
+        for name in names:
+            others = (each for each in of_journal[name].columns if each.name not in {"run", "tick", "time"})
             columns = (replace(each, kind=JSON) if each.kind is PACKED else each for each in others)
-            found[name] = replace(table, columns=(RUN, TICK, AT, *columns))
+            found[name] = replace(of_journal[name], columns=(RUN, TICK, AT, *columns))
     of_feeds = configs_of_feeds(runs)
     found["agents"] = found["agents"].with_columns(attribute_columns(of_feeds).values())
     found["posts"] = found["posts"].with_columns(post_columns(of_feeds).values())

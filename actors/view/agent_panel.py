@@ -17,7 +17,7 @@ from prism.social.posts.post import author_of
 from prism.social.ties.changes import tie_changes
 
 T = TypeVar("T")
-STRETCHSOURCESTES = 24 << 20
+STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
 LISTED_MAX = 40
 """The latest of each that are shown."""
@@ -41,7 +41,7 @@ class AgentPanel:
             raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
         self._run, self.agent, self.tick = run, agent, tick
         self.state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
-        self.since = journal.record.tick_before(max(tick, 0), STRETCHSOURCESTES)
+        self.since = journal.record.tick_before(max(tick, 0), STRETCH_BYTES)
         """The first tick that was searched; earlier messages are left out."""
         messages = [*of_agent(journal.record, agent, self.since, tick + 1)]
         self.questions = list[tuple[Question[Any], Update[Any] | None]]()
@@ -50,15 +50,14 @@ class AgentPanel:
             if isinstance(each, Question):
                 self.questions.append((each, None))
             elif isinstance(each, Update) and each.source in SOURCES and each.source != "rule":
-                places = (
-                    at for at, (put, done) in enumerate(self.questions) if (put.trigger, done) == (each.trigger, None)
-                )
-                if (place := next(places, None)) is not None:
-                    self.questions[place] = self.questions[place][0], each
+                for place, (put, done) in enumerate(self.questions):
+                    if (put.trigger, done) == (each.trigger, None):
+                        self.questions[place] = put, each
+                        break
         self.moves = [each for each in messages if isinstance(each, Update)]
         self.feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
         """The latest that was recorded; None without one."""
-        self.posts = [each for each in messages if isinstance(each, PostEvent)]
+        self.acts = [each for each in messages if isinstance(each, PostEvent | TieChanged | AttributeSet)]
         # Whom the agent follows and its changes of ties and attributes since the start, with all interventions.
         population = run.network.population
         kept = {
@@ -67,7 +66,6 @@ class AgentPanel:
         }
         found = read_messages(journal.record, Intervened, TieChanged, AttributeSet, kept=kept, until=tick + 1)
         changed = [*found] if "edges" in run.show.event_tables else []
-        self.changes = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
         self.person = [*run.show.panel(agent, messages).items()]
         """The name and value of each known fact about it, with its attributes after the tick."""
         self.follows, self.followers = set[int](), set[int]()
@@ -79,7 +77,7 @@ class AgentPanel:
                     of, whom = (self.follows, other) if one == agent else (self.followers, one)
                     (of.add if follows else of.discard)(whom)
             persona = population.personas[agent]
-            became = {each.name: each.value for each in self.changes if isinstance(each, AttributeSet)}
+            became = {each.name: each.value for each in changed if isinstance(each, AttributeSet)}
             self.person = [
                 ("interests", ", ".join(persona.interests)),
                 ("personality", persona.personality),
@@ -101,27 +99,24 @@ class AgentPanel:
         known = [(name.replace("_", " "), text_of(value)) for name, value in self.person]
         feed = () if self.feed is None else self.feed.posts
         seen = (tag("li", "a post of ", self._person(author_of(post))) for post in feed)
-        parts = [
-            tag("p", tag("strong", run.called(self.agent)), " is ", run.chip(self.state), f" after tick {self.tick:,}"),
-            tag("p", f"Searched from tick {self.since:,} on.", class_="quiet") if self.since else None,
-            _part("What it did", self.moves, self._history(), is_open=True),
-            _part("What it asked", self.questions, *map(self._question, _latest(self.questions))),
-            _part("What it posted and liked", self.posts, tag("ul", *map(self._post, _latest(self.posts)))),
-            _part("What it changed", self.changes, tag("ul", *map(self._change, _latest(self.changes)))),
-            _part("What it has added", said, tag("ul", *_latest(said))),
-            _part("Its latest feed", feed, tag("ol", *seen)),
-            self._profile(known) if known or self.follows or self.followers else None,
-        ]
-        return [part for part in parts if part is not None]
-
-    def _profile(self, known: Sequence[tuple[str, str]]) -> Element:
         ties = None
         if self.follows or self.followers:
             more = " …" if len(self.follows) > FOLLOWED_SHOWN else ""
             shown = [self._person(each) for each in sorted(self.follows)[:FOLLOWED_SHOWN]]
             begin = f"{plural(len(self.followers), 'follower')}; follows {count(len(self.follows))}: "
             ties = tag("p", begin, *shown, more)
-        return tag("details", tag("summary", tag("strong", "Who it is")), facts(known), ties, data_part="who")
+        who = tag("details", tag("summary", tag("strong", "Who it is")), facts(known), ties, data_part="who")
+        parts = [
+            tag("p", tag("strong", run.called(self.agent)), " is ", run.chip(self.state), f" after tick {self.tick:,}"),
+            tag("p", f"Searched from tick {self.since:,} on.", class_="quiet") if self.since else None,
+            _part("What it did", self.moves, self._history(), is_open=True),
+            _part("What it asked", self.questions, *map(self._question, _latest(self.questions))),
+            _part("What it posted, liked and changed", self.acts, tag("ul", *map(self._act, _latest(self.acts)))),
+            _part("What it has added", said, tag("ul", *_latest(said))),
+            _part("Its latest feed", feed, tag("ol", *seen)),
+            who if known or ties else None,
+        ]
+        return [part for part in parts if part is not None]
 
     def _person(self, agent: int) -> Element:
         return tag("button", self._run.called(agent), type="button", class_="link", data_agent=agent)
@@ -165,16 +160,15 @@ class AgentPanel:
             data_part=f"{asked.tick} {asked.trigger}",
         )
 
-    def _post(self, one: PostEvent) -> Node:
+    def _act(self, one: PostEvent | TieChanged | AttributeSet) -> Node:
+        if isinstance(one, AttributeSet):
+            return tag("li", f"tick {one.tick:,}: {one.name.replace('_', ' ')} becomes {text_of(one.value)}")
         head = f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} "
+        if isinstance(one, TieChanged):
+            return tag("li", head, self._person(one.whom))
         if one.kind == "publish":
             return tag("li", head, ", ".join(one.topics))
         return tag("li", head, self._person(author_of(one.post if one.kind == "like" else one.parent or 0)))
-
-    def _change(self, one: TieChanged | AttributeSet) -> Node:
-        if isinstance(one, TieChanged):
-            return tag("li", f"tick {one.tick:,}: {_DID.get(one.kind, one.kind)} ", self._person(one.whom))
-        return tag("li", f"tick {one.tick:,}: {one.name.replace('_', ' ')} becomes {text_of(one.value)}")
 
 
 def _latest(of: Sequence[T]) -> Sequence[T]:

@@ -102,7 +102,7 @@ class Outcomes:
         draws = None if draw is None else seed_of_draws(run.config.simulation.seed, draw)
         parts = self._parts[cell].between(0, run.length, Change(), draws)
         tracks = _Tracks([track_of(run, place) for place in self._measures.values()])
-        record = Departed(run.length, None, Change(), tracks, run.record.shapes)
+        record = Departed(run.length, None, Change(), tracks, run.record.shapes, 0)
 
         def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
             return make(domain, self._runs.features(cell, domain))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.tables.export import Exported, Progress, export
+from actors.tables.export import Exported, export
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.durability.test_full_disk import SmallDisk
@@ -93,8 +93,8 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
 
 @catalogue("form", FORMATS)
 def test_ctrl_c_leaves_nothing(form: str, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(progress: Progress) -> None:
-        if progress.done > progress.whole / 2:
+    def interrupt(progress: tuple[int, int]) -> None:
+        if progress[0] > progress[1] / 2:
             raise KeyboardInterrupt
 
     def exporting(

@@ -13,46 +13,34 @@ from actors.pages.html import rendered, tag
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
 from actors.store.rounds import read_rounds
-from actors.studies.causes.record import Cause, Causes, Kept, Tried
+from actors.studies.causes.record import Causes, Kept, Tried
 from prism.columns import Floats
 from prism.experiment.intervals import Interval
 from prism.social.people.population import Population
 from tests.actors.pages.test_report import words_of
+from tests.actors.studies.causes.test_kept import LIKES
 from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP
 from tests.recorded import changing_run
 
 
-def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None = None) -> Cause:
-    """Return a cause of a cascade of four posts."""
-    is_decision = kind == "decisions"
-    return Cause(
-        kind=kind,
-        what=f"P{agent} ({agent}){': reshares, not scrolls' if is_decision else ''}",
-        tick=tick,
-        agent=agent,
-        whom=whom,
-        was="reshares" if is_decision else "",
-        would_be="scrolls" if is_decision else "",
-        value=4.0 - effect,
-        effect=effect,
-    )
+def drawn(mean: float, low: float, high: float) -> Interval:
+    return Interval(mean=mean, low=low, high=high, sd=1.0, count=6)
 
 
-FOUND = Causes(
-    run="run",
+PERSON, *_ = LIKES.causes
+DECISION = {"kind": "decisions", "what": "P9 (9): reshares, not scrolls", "was": "reshares", "would_be": "scrolls"}
+FOUND = replace(
+    LIKES,
     of="cascade:1",
     value=4.0,
     ticks=10,
-    since=0,
     tried=(Tried(kind="people", candidates=10, tried=5, with_effect=2),),
     causes=(
-        replace(cause("people", 7, 4.0), other_draws=Interval(mean=2.5, low=1.5, high=3.5, sd=1.0, count=6)),
-        replace(
-            cause("decisions", 9, 2.0, tick=1), other_draws=Interval(mean=0.5, low=-0.5, high=1.5, sd=1.0, count=6)
-        ),
+        replace(PERSON, what="P7 (7)", value=0.0, effect=4.0, other_draws=drawn(2.5, 1.5, 3.5)),
+        replace(PERSON, **DECISION, tick=1, value=2.0, effect=2.0, other_draws=drawn(0.5, -0.5, 1.5)),
     ),
-    smaller=(cause("people", 9, 0.25), cause("ties", 5, -1.0, whom=9)),
+    smaller=(replace(PERSON, effect=0.25), replace(PERSON, kind="ties", what="P5 (5)", effect=-1.0, whom=9)),
     futures=20,
     kept=3,
     computed=1,

@@ -16,7 +16,7 @@ from actors.pages.html import rendered, tag
 from actors.pages.page_frame import drawn
 from actors.pages.words import MINUS
 from actors.studies.experiments.record import ExperimentRecord, read_experiment_record
-from tests.actors.pages.test_report import parsed
+from tests.actors.pages.test_html import Page
 from tests.actors.studies.experiments.written import (
     CONDITIONS,
     SEEDS,
@@ -74,7 +74,7 @@ def test_the_statistics_stand_below_in_words(html: str) -> None:
 
 
 def test_its_numbers_are_those_of_the_cells(html: str) -> None:
-    rows = parsed(html).rows
+    rows = Page(html).rows
     assert rows[SHORT][0] == "4.50"  # seeds 1 to 8
     assert rows[LONG][0] == "14.5"
     assert rows["feed.size"][:2] == ["2", "4.50"]
@@ -85,7 +85,7 @@ def test_an_experiment_that_is_going_on_and_a_plan_that_came_late_say_so(tmp_pat
     path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2, cells_done=4)
     html = page_of(read_experiment_record(path))
     assert "6 of its 16 cells are missing" in html[: html.index("<nav")]
-    assert parsed(html).rows[LONG][0] == "11.5"  # of its first two seeds
+    assert Page(html).rows[LONG][0] == "11.5"  # of its first two seeds
     assert "after 4 results" in html
     assert html.index("<h3>Exploratory</h3>") > html.index('id="statistics"')
     assert "<h3>Supported</h3>" not in html

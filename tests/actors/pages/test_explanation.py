@@ -4,7 +4,7 @@ from actors.explain.tree import COLUMNS, Node
 from actors.pages.explanation import explanation
 from actors.pages.html import rendered
 from prism.quoting import visible
-from tests.actors.pages.test_html import parsed
+from tests.actors.pages.test_html import Page
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
@@ -40,7 +40,7 @@ def test_a_page_has_the_rules_of_a_turn_in_words_and_its_values_without_brackets
     assert "<strong><span>yes idle → feed_ready → scrolling &lt;- taken</span></strong>" in said
     assert "--" not in said
     assert "liking 0.250" in said
-    assert {"table", "pre", "code", "dl", "h3"} <= {*parsed(said).elements}
+    assert {"table", "pre", "code", "dl", "h3"} <= {*Page(said).elements}
 
 
 @catalogue("text", TEXTS.values())
@@ -48,7 +48,7 @@ def test_no_text_becomes_markup(text: str) -> None:
     said = Node(kind="text", text=text, value={"name": text})
     fact = Node(kind=text, text=text, value={"probabilities": {text: 0.5}}, children=(Node(kind="if", text=text),))
     tree = Node(kind="agent", text=text, children=(said, fact, Node(kind=COLUMNS, cells=(text,))))
-    seen = parsed(rendered(explanation(tree)))
-    plain = parsed(rendered(explanation(TREE)))
+    seen = Page(rendered(explanation(tree)))
+    plain = Page(rendered(explanation(TREE)))
     assert {*seen.elements} <= {*plain.elements, "ul", "li", "h4"}
     assert visible(text).strip("\n") in seen.text

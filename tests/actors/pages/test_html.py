@@ -4,39 +4,51 @@ from html.parser import HTMLParser
 
 import pytest
 
-from actors.pages.html import page, rendered, tag
+from actors.pages.html import VOID, page, rendered, tag
 from prism.quoting import visible
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
 
-class Seen(HTMLParser):
-    """What a parser finds: elements, attributes and text."""
+class Page(HTMLParser):
+    """What a parser finds: elements, attributes, texts, ids, addresses, and the rows of tables by their first cells."""
 
-    def __init__(self) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.elements: list[str] = []
+        self.elements, self.addresses, self.ids = list[str](), list[str](), list[str]()
         self.attributes: dict[str, str | None] = {}
+        self.rows: dict[str, list[str]] = {}
         self.text = ""
+        self._open, self._row = list[str](), list[str]()
+        self.feed(html)
+        self.close()
+        assert self._open == []
 
     def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
         self.elements.append(name)
         self.attributes |= dict(attributes)
+        self.addresses += [str(value) for key, value in attributes if key in {"href", "src", "xlink:href", "action"}]
+        self.ids += [str(value) for key, value in attributes if key == "id"]
+        self._open += [] if name in VOID else [name]
+        if name == "tr":
+            self._row = []
+        elif name in {"td", "th"}:
+            self._row.append("")
+
+    def handle_endtag(self, name: str) -> None:
+        assert self._open.pop() == name
+        if name == "tr":
+            self.rows.setdefault(self._row[0], self._row[1:])
 
     def handle_data(self, data: str) -> None:
         self.text += data
-
-
-def parsed(html: str) -> Seen:
-    seen = Seen()
-    seen.feed(html)
-    seen.close()
-    return seen
+        if self._open and self._open[-1] in {"td", "th"}:
+            self._row[-1] += data
 
 
 @catalogue("text", TEXTS.values())
 def test_a_text_stays_a_text(text: str) -> None:
-    seen = parsed(rendered(tag("p", text, title=text, class_="a")))
+    seen = Page(rendered(tag("p", text, title=text, class_="a")))
     assert seen.elements == ["p"]
     assert seen.attributes == {"title": visible(text), "class": "a"}
     assert seen.text.strip("\n") == visible(text).strip("\n")

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from actors.pages.run_tables import comparison, notices
 from actors.pages.words import NO_VALUE
 from actors.results.run_record import RunRecord, groups_of
 from actors.studies.causes.record import keep
+from tests.actors.pages.test_html import Page
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
@@ -40,46 +39,6 @@ def html(record: RunRecord) -> str:
     return report([record])
 
 
-class Tables(HTMLParser):
-    """The rows of all tables, by their first cell; elements, and the addresses that they name."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.rows: dict[str, list[str]] = {}
-        self.elements: list[str] = []
-        self.addresses: list[str] = []
-        self.ids: list[str] = []
-        self.open: list[str] = []
-        self._row: list[str] = []
-
-    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.elements.append(name)
-        named = dict(attributes)
-        self.addresses += [str(value) for key, value in attributes if key in {"href", "src", "xlink:href", "action"}]
-        self.ids += [str(named["id"])] if "id" in named else []
-        self.open += [] if name in {"meta", "br"} else [name]
-        if name == "tr":
-            self._row = []
-        elif name in {"td", "th"}:
-            self._row.append("")
-
-    def handle_endtag(self, name: str) -> None:
-        assert self.open.pop() == name
-        if name == "tr":
-            self.rows.setdefault(self._row[0], self._row[1:])
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] in {"td", "th"}:
-            self._row[-1] += data
-
-
-def parsed(html: str) -> Tables:
-    tables = Tables()
-    tables.feed(html)
-    assert tables.open == []
-    return tables
-
-
 def words_of(*runs: RunRecord) -> str:
     """Return the page of runs without its pictures, which take long to draw."""
     told = told_of_runs(runs)
@@ -88,27 +47,19 @@ def words_of(*runs: RunRecord) -> str:
     return "".join(rendered(each, lambda picture: rendered(tag("i", picture.title))) for each in nodes)
 
 
-def numbers_of(run: Path) -> Iterator[tuple[str, str]]:
-    """The rows of the report that must be numbers of `summary.json`, and these."""
-    summary = json.loads((run / "summary.json").read_text())
-    yield "small", "done"
-    yield "digest", summary["digest"]
-    yield "a rule of the chart", f"{summary['decisions_by_source']['rule']:,}"
-    yield "the embedded oracle", f"{summary['decisions_by_source']['oracle']:,}"
-
-
 def test_its_numbers_are_those_of_the_summary(run: Path, html: str) -> None:
-    rows = parsed(html).rows
-    for name, number in numbers_of(run):
-        assert rows[name][0] == number, name
-    summary = json.loads((run / "summary.json").read_text())
+    rows, summary = Page(html).rows, json.loads((run / "summary.json").read_text())
+    by_source = summary["decisions_by_source"]
+    expected = {"small": "done", "digest": summary["digest"]}
+    expected |= {"a rule of the chart": f"{by_source['rule']:,}", "the embedded oracle": f"{by_source['oracle']:,}"}
+    assert {name: rows[name][0] for name in expected} == expected
     counts = [f"{summary[name]:,}" for name in ("activations", "transitions", "oracle_questions")]
     assert rows["small"][4:7] == counts
 
 
 def test_cascades_are_those_of_the_summary_and_originals_that_are_too_young_are_counted(run: Path, html: str) -> None:
     (young,) = set(re.findall(r"Left out: ([0-9,]+) originals? of the last rounds, which may still grow\.", html))
-    kept = parsed(html).rows["the run"][0]
+    kept = Page(html).rows["the run"][0]
     summary = json.loads((run / "summary.json").read_text())
     assert int(young.replace(",", "")) + int(kept.replace(",", "")) == summary["posts"]
     largest = summary["largest_cascade"]
@@ -116,7 +67,7 @@ def test_cascades_are_those_of_the_summary_and_originals_that_are_too_young_are_
 
 
 def test_it_loads_nothing_and_its_links_lead_somewhere(html: str) -> None:
-    tables = parsed(html)
+    tables = Page(html)
     assert "script" not in tables.elements
     assert "link" not in tables.elements
     assert [address for address in tables.addresses if not address.startswith("#")] == []
@@ -136,7 +87,7 @@ def test_the_causes_that_a_run_keeps_stand_in_it_and_the_cascade_leads_to_them(r
     for of in ("likes", f"cascade:{root}"):
         keep(own, replace(LIKES, of=of, ticks=72, causes=(replace(LIKES.causes[0], agent=author),)))
     page = words_of(RunRecord(own, "own"))
-    tables = parsed(page)
+    tables = Page(page)
     place = anchor(f"cascade:{root}")
     assert tables.addresses.count(f"#{place}") == 1
     assert place in tables.ids
@@ -193,7 +144,7 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, tmp_path: Pa
     groups, differences = groups_of(runs)
     assert [[run.name for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
     assert [each.key for each in differences] == ["feed.algorithm"]
-    rows = parsed(report(runs)).rows
+    rows = Page(report(runs)).rows
     assert rows["feed.algorithm"] == ["interest", "hot"]
     posts = sorted(json.loads((path / "summary.json").read_text())["posts"] for path in (run, seed))
     assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
@@ -201,7 +152,7 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, tmp_path: Pa
 
 def test_a_model_has_its_times_and_calls(live: Path) -> None:
     record = RunRecord(live, "live")
-    rows = parsed(words_of(record)).rows
+    rows = Page(words_of(record)).rows
     assert record.oracle is not None
     assert rows["answered"][0] == f"{sum(each.calls for each in record.oracle.spent if each.outcome == 'ok'):,}"
     assert rows["all answers"][0] == f"{len(record.oracle.latencies_s):,}"
@@ -255,7 +206,7 @@ def test_real_cascades_stand_beside(run: Path, tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     html = out.read_text(encoding="utf-8")
     assert "3 real" in html
-    assert parsed(html).rows["real cascades"] == ["3", "4", "4", "4", "4"]
+    assert Page(html).rows["real cascades"] == ["3", "4", "4", "4", "4"]
 
 
 def test_the_report_of_a_domain_of_ones_own_shows_its_world(tmp_path: Path) -> None:
@@ -278,7 +229,7 @@ def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Pa
     }
     # Nobody answers or reshares in it, so cascades have no depth.
     html = words_of(RunRecord(make_run(tmp_path, plain(study)), "run"))
-    rows = parsed(html).rows
+    rows = Page(html).rows
     assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
     assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]
     assert html.count("Dotted lines: 2 interventions.") == 2

@@ -16,7 +16,6 @@ from actors.plots import (
     cascades,
     course,
     curves,
-    dark,
     over_rounds,
     over_time,
     render,
@@ -24,7 +23,7 @@ from actors.plots import (
 )
 from actors.plots.render import as_files, plain
 from actors.plots.rows import ROWS_MAX
-from prism.palette import DARK, LIGHT
+from prism.palette import LIGHT
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
 
@@ -64,18 +63,11 @@ def test_an_svg_is_text_without_script_in_the_colours_of_the_page() -> None:
     assert {*re.findall(r"var\(--(\w+)\)", svg)} <= LIGHT.keys()
     assert not any(color in svg for color in LIGHT.values())
     assert "script" not in svg
-    assert not any(color in plain(svg, dark=True) for color in LIGHT.values())
+    assert "var(" not in plain(svg)
     assert chart.description == "What it shows."
     files = as_files(svg)
     assert [files[ending][:4] for ending in ("pdf", "png")] == [b"%PDF", b"\x89PNG"]
     assert "var(" not in files["svg"].decode()
-
-
-def test_a_dark_chart_has_the_dark_colours_and_no_light_one() -> None:
-    chart = dark(rows([Row("likes", 1.0, 0.0, 2.0, LIGHT["text"])], "posts", "Likes", "Caption."))
-    text = json.dumps(chart.to_dict())
-    assert DARK["text"] in text
-    assert not any(color in text for color in LIGHT.values())
 
 
 def test_of_many_rows_the_first_are_drawn_and_the_caption_says_so() -> None:

@@ -92,15 +92,6 @@ def test_each_tie_that_changes_has_the_post_that_was_in_view(tables: Read) -> No
         assert seen["tick"] <= row["tick"]
 
 
-# Explanations
-
-
-# Totals
-
-
-# Forks
-
-
 COUNT = 30
 BREAKING = 7
 """The number of the post that an intervention publishes."""

@@ -28,39 +28,34 @@ TABLE = Table(
 )
 
 
-def text_in_csv(cell: str) -> str | None:
-    """Return the text that a cell stands for, once a reader of CSV has taken off its quotes; None for no value."""
-    return cell.removeprefix("'") if cell else None
+def cells_of(path: Path) -> list[list[str]]:
+    """Return the cells of a CSV file, below its header."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, strict=True))[1:]
 
 
 def write(form: str, directory: Path, *columns: list[Any]) -> Path:
-    """Write a table of values into a directory."""
-    names = [column.name for column in TABLE.columns]
-    write_columns(directory / f"values.{form}", TABLE, dict(zip(names, columns, strict=True)), {"prism": "1"})
-    return directory
-
-
-def texts_of(form: str, directory: Path) -> list[list[str | None]]:
-    """Return the three columns of texts."""
-    if form == "csv":
-        with (directory / "values.csv").open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file, strict=True))[1:]
-        return [[text_in_csv(line[place]) for line in lines] for place in (4, 5, 6)]
-    read = polars.read_parquet(directory / "values.parquet")
-    return [read[name].to_list() for name in ("name", "text", "json")]
+    """Write a table of values into a directory, and return the file."""
+    path, names = directory / f"values.{form}", [column.name for column in TABLE.columns]
+    write_columns(path, TABLE, dict(zip(names, columns, strict=True)), {"prism": "1"})
+    return path
 
 
 @catalogue("form", FORMATS)
 def test_hostile_texts_come_back_as_they_were(form: str, tmp_path: Path) -> None:
     texts: list[Any] = [*TEXTS.values(), None]
-    nothing = [None] * len(texts)
-    write(form, tmp_path, nothing, nothing, nothing, nothing, texts, texts, texts)
-    assert texts_of(form, tmp_path) == [texts, texts, texts]
-    if form == "csv":  # no cell begins a formula, and every text stands in quotes
-        with (tmp_path / "values.csv").open(encoding="utf-8", newline="") as file:
-            cells = [cell for line in list(csv.reader(file, strict=True))[1:-1] for cell in line[4:]]
-        assert all(cell and cell[0] not in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" for cell in cells)
-        assert (tmp_path / "values.csv").read_bytes().endswith(b"\n,,,,,,\n")
+    path = write(form, tmp_path, *[[None] * len(texts)] * 4, texts, texts, texts)
+    if form == "parquet":
+        read = polars.read_parquet(path)
+        assert [read[name].to_list() for name in ("name", "text", "json")] == [texts] * 3
+        return
+    lines = cells_of(path)
+    for place in (4, 5, 6):
+        assert [line[place].removeprefix("'") if line[place] else None for line in lines] == texts
+    # No cell begins a formula, and every text stands in quotes.
+    cells = [cell for line in lines[:-1] for cell in line[4:]]
+    assert all(cell and cell[0] not in "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" for cell in cells)
+    assert path.read_bytes().endswith(b"\n,,,,,,\n")
 
 
 @catalogue("form", FORMATS)
@@ -69,45 +64,29 @@ def test_numbers_times_and_missing_values_come_back(form: str, tmp_path: Path) -
     numbers = [0.1, -1e300, math.inf, None, 2.0]
     booleans = [True, False, None, True, False]
     texts: list[str | None] = [None, None, None, None, "a"]
-    write(form, tmp_path, integers, numbers, booleans, [0, -1, 1_767_225_600_000_001, None, 1], texts, texts, texts)
+    times = [0, -1, 1_767_225_600_000_001, None, 1]
+    path = write(form, tmp_path, integers, numbers, booleans, times, texts, texts, texts)
     if form == "csv":
-        with (tmp_path / "values.csv").open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))[1:]
+        lines = cells_of(path)
         assert [int(line[0]) if line[0] else None for line in lines] == integers
         assert [line[1] for line in lines] == ["0.1", "-1e+300", "inf", "", "2.0"]
         assert [line[2] for line in lines] == ["true", "false", "", "true", "false"]
         assert lines[2][3] == "2026-01-01 00:00:00.000001+00:00"
         assert lines[1][3] == "1969-12-31 23:59:59.999999+00:00"
-    else:
-        read = polars.read_parquet(tmp_path / "values.parquet")
-        assert read["integer"].to_list() == integers
-        assert read["number"].to_list() == numbers
-        assert read["boolean"].to_list() == booleans
-        assert [None if each is None else each.timestamp() for each in read["time"].to_list()] == [
-            0.0,
-            -1e-6,
-            1_767_225_600.000001,
-            None,
-            1e-6,
-        ]
+        return
+    read = polars.read_parquet(path)
+    assert [read[name].to_list() for name in ("integer", "number", "boolean")] == [integers, numbers, booleans]
+    seconds = [None if each is None else each.timestamp() for each in read["time"].to_list()]
+    assert seconds == [0.0, -1e-6, 1_767_225_600.000001, None, 1e-6]
 
 
 def test_parquet_says_types_units_and_meanings(tmp_path: Path) -> None:
-    write("parquet", tmp_path, *([["1"] if kind in KINDS[4:] else [None] for kind in KINDS]))
-    path = tmp_path / "values.parquet"
-    assert [str(kind) for kind in polars.read_parquet_schema(path).values()] == [
-        "Int64",
-        "Float64",
-        "Boolean",
-        "Datetime(time_unit='us', time_zone='UTC')",
-        "String",
-        "String",
-        "String",
-    ]
-    told = {
-        bytes(key): bytes(value)
-        for key, value in duckdb.execute(f"SELECT key, value FROM parquet_kv_metadata('{path}')").fetchall()
-    }
+    path = write("parquet", tmp_path, *([["1"] if kind in KINDS[4:] else [None] for kind in KINDS]))
+    time = "Datetime(time_unit='us', time_zone='UTC')"
+    expected = ["Int64", "Float64", "Boolean", time, "String", "String", "String"]
+    assert [str(kind) for kind in polars.read_parquet_schema(path).values()] == expected
+    pairs = duckdb.execute(f"SELECT key, value FROM parquet_kv_metadata('{path}')").fetchall()
+    told = {bytes(key): bytes(value) for key, value in pairs}
     assert json.loads(told[b"columns"])["number"] == {"description": "a value", "unit": "points"}
     assert (told[b"prism"], told[b"table"], told[b"description"]) == (b"1", b"values", b"some values")
     codecs = duckdb.execute(f"SELECT DISTINCT compression FROM parquet_metadata('{path}')").fetchall()
@@ -150,15 +129,18 @@ def test_each_value_is_what_it_was_and_each_scan_reads_anew() -> None:
             assert [row[0] for row in rows] == [*range(6)]
             assert [row[1:] for row in rows[:3]] == [row[1:] for row in rows[3:]]
         found = dict(zip(TYPES, zip(*rows[:3], strict=True), strict=True))
-    assert found["small"] == (1, 2, 3)
-    assert found["number"] == (0.5, None, -1.0)
-    assert found["truth"] == (True, None, False)
-    assert found["time"] == (datetime(1970, 1, 1), None, datetime(1970, 1, 1, 0, 0, 1))  # DuckDB's
-    assert found["text"] == ("a text of more than twelve bytes", None, "")
-    assert found["heap"] == ("", "zwölf", "x")
-    assert found["code"] == ("yes", None, "no")
-    assert found["bytes"] == (b"\x00", b"", b"\xff")
-    assert found["nothing"] == (None, None, None)
+    assert found == {
+        "whole": (0, 1, 2),
+        "small": (1, 2, 3),
+        "number": (0.5, None, -1.0),
+        "truth": (True, None, False),
+        "time": (datetime(1970, 1, 1), None, datetime(1970, 1, 1, 0, 0, 1)),  # DuckDB's
+        "text": ("a text of more than twelve bytes", None, ""),
+        "heap": ("", "zwölf", "x"),
+        "code": ("yes", None, "no"),
+        "bytes": (b"\x00", b"", b"\xff"),
+        "nothing": (None, None, None),
+    }
 
 
 def test_an_error_of_reading_ends_the_query_and_is_kept() -> None:
