@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Page
 
@@ -160,12 +161,7 @@ def test_hostile_settings_in_the_address_are_refused_in_a_line(browser: Browser,
 
 def children(pid: int) -> set[int]:
     """Return all processes below a process."""
-    listed = subprocess.run(("ps", "-eo", "pid=,ppid="), capture_output=True, text=True, check=True).stdout
-    parents = {int(line.split()[0]): int(line.split()[1]) for line in listed.splitlines()}
-    found: set[int] = set()
-    while new := {child for child, parent in parents.items() if parent in {pid, *found}} - found:
-        found |= new
-    return found
+    return {each.pid for each in psutil.Process(pid).children(recursive=True)}
 
 
 @contextmanager

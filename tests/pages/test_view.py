@@ -2,8 +2,8 @@
 
 import json
 import re
+import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from tests.command import prism_alone
 from tests.hostile_texts import MARKUP
 from tests.pages.view_server import PRISM, serving, write_run
 from tests.paths import ROOT
-from tests.patience import HANG_S
+from tests.patience import wait_until
 
 __all__ = ["browser", "chromium"]
 
@@ -32,24 +32,17 @@ SMALL = ("--set", "population.size=200", "--set", "simulation.rounds=4", "--quie
 SHOCK = "[{tick: 2, shock: {inflation: 1.0}}]"
 DRAWN = "canvas[data-tick]:not([data-tick=''])"
 LIVE = ".report .live svg"
-READY = {
-    "list": ".run-name a",
-    "run": DRAWN,
-    "killed": DRAWN,
-    "live": DRAWN,
-    "economy": ".seat li",
-    "compare": ".report svg",
-    "compare_economies": ".report svg",
+LISTED = ".run-name a"
+PAGES = {
+    "list": ("", LISTED),
+    "run": ("run/run?tick=30&agent=3", DRAWN),
+    "killed": ("run/killed", DRAWN),
+    "live": ("run/live", DRAWN),
+    "economy": ("run/economy?tick=3&agent=1", ".seat li"),
+    "compare": ("compare/run/fork", ".report svg"),
+    "compare_economies": ("compare/economy/other", ".report svg"),
 }
-PLACES = {
-    "list": "",
-    "run": "run/run?tick=30&agent=3",
-    "killed": "run/killed",
-    "live": "run/live",
-    "economy": "run/economy?tick=3&agent=1",
-    "compare": "compare/run/fork",
-    "compare_economies": "compare/economy/other",
-}
+"""`{page: its address, and what it shows when it is ready}`."""
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +63,8 @@ def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for of in ("likes", f"cascade:{summary['largest_cascade']['root_post']}"):
         ended = prism_alone("cause", str(root / "run"), "--of", of, "--budget", "12", "--draws", "2", "--top", "4")
         assert ended.code == 0, ended.err
-    write_run(root / "killed", ("population.size=200", "simulation.rounds=4"), list(ticks_of(200, 30)))
-    journal = root / "killed" / "journal.prism"
+    left_out = shutil.ignore_patterns("summary.json", "checkpoint-*", "causes")
+    journal = shutil.copytree(root / "run", root / "killed", ignore=left_out) / "journal.prism"
     journal.write_bytes(journal.read_bytes()[:-5])
     return root
 
@@ -84,28 +77,10 @@ def runs(ended_runs: Path) -> Iterator[Path]:
     command = (*PRISM, "run", str(ROOT / "configs/friends.yaml"), *config, *people)
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            wait_for(ended_runs / "live" / "journal.prism")
+            wait_until((ended_runs / "live" / "journal.prism").exists, process)
             yield ended_runs
         finally:
             process.kill()
-
-
-def wait_for(path: Path) -> None:
-    """Wait until another process has made a file."""
-    began = time.monotonic()
-    while not path.exists():
-        assert time.monotonic() - began < HANG_S
-        time.sleep(0.05)
-
-
-def ticks_of(people: int, count: int) -> Iterator[list[Update[None]]]:
-    """Yield the messages of ticks in which a fifth of the people moves, each time another."""
-    path = ("idle", "scrolling", "evaluating", "composing", "engaging_like")
-    for tick in range(count):
-        yield [
-            Update(tick, agent, "sees_post", path[tick % 5], path[(tick + 1) % 5], "rule")
-            for agent in range(tick, people, 5)
-        ]
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +91,9 @@ def address(runs: Path) -> Iterator[str]:
 
 def opened(browser: Browser, address: str, kind: str) -> Visit:
     """Open a page, and wait until it shows what it is for."""
-    visit = browser.open(f"{address}/#/{PLACES[kind]}")
-    visit.page.wait_for_selector(READY[kind], timeout=60_000, state="attached")
+    place, ready = PAGES[kind]
+    visit = browser.open(f"{address}/#/{place}")
+    visit.page.wait_for_selector(ready, timeout=60_000, state="attached")
     return visit
 
 
@@ -128,7 +104,7 @@ def tick_shown(page: Page) -> str:
 LOOKS: tuple[tuple[int, Scheme], ...] = ((WIDE, "light"), (NARROW, "dark"))
 
 
-@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("kind", PAGES)
 def test_a_page_has_no_problem(browser: Browser, address: str, kind: str) -> None:
     visit = opened(browser, address, kind)
     for width, scheme in LOOKS:
@@ -146,14 +122,8 @@ def test_the_keys_move_the_clock_and_the_picture(browser: Browser, address: str)
     picture = "document.querySelector('canvas').toDataURL()"
     before = page.evaluate(picture)
     shown = []
-    for key, tick in (
-        ("ArrowRight", 31),
-        ("Shift+ArrowRight", 41),
-        ("PageUp", 17),
-        ("End", 95),
-        ("ArrowRight", 95),
-        ("Home", 0),
-    ):
+    keys = {"ArrowRight": 31, "Shift+ArrowRight": 41, "PageUp": 17, "End": 95, "PageDown": 95, "Home": 0}
+    for key, tick in keys.items():
         page.keyboard.press(key)
         page.wait_for_selector(f"canvas[data-tick='{tick}']")
         assert tick_shown(page) == f"tick {tick}"
@@ -267,7 +237,7 @@ def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: 
     page.get_by_role("link", name="All runs").wait_for()
     assert "Reading the run …" not in page.locator("body").inner_text()
     page.get_by_role("link", name="All runs").click()
-    page.wait_for_selector(READY["list"])
+    page.wait_for_selector(LISTED)
 
 
 @pytest.fixture(scope="module")

@@ -47,15 +47,17 @@ def updates_of(run: Run) -> list[dict[str, Any]]:
     return [row for row in updates if row["source"] in MOVED]
 
 
-def check_transitions(tables: Read, run: Run) -> None:
-    """Compare the transitions with the updates that the independent reader finds."""
-    columns = ("tick", "agent", "trigger", "from_state", "to_state", "source")
+def check_transitions(tables: Read, run: Run) -> list[dict[str, Any]]:
+    """Compare the transitions with the updates that the independent reader finds, and return these."""
+    columns = ("tick", "agent", "trigger", "from_state", "to_state", "source", "reason", "effect")
     updates = updates_of(run)
-    found = [(*(row[name] for name in columns), row["reason"]) for row in tables["transitions"]]
-    assert found == [(*(row[name] for name in columns), row["reason"] or None) for row in updates]
-    assert [row["effect"] for row in tables["transitions"]] == [
-        row["effect"][0] if isinstance(row["effect"], list) else row["effect"] for row in updates
-    ]
+    expected = []
+    for row in updates:
+        effect = row["effect"]
+        name = effect["type"] if isinstance(effect, dict) else effect[0] if isinstance(effect, list) else effect
+        expected.append((*(row[column] for column in columns[:-2]), row["reason"] or None, name))
+    assert [tuple(row[name] for name in columns) for row in tables["transitions"]] == expected
+    return updates
 
 
 def check_posts(tables: Read, run: Path) -> None:

@@ -5,15 +5,14 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from actors import read_result
 from prism.errors import ConfigError
-from tests.actors.store.independent_reader import Run, read_run
-from tests.actors.tables.exports import Read, exported, moment
+from tests.actors.store.independent_reader import read_run
+from tests.actors.tables.exports import exported, moment
 from tests.actors.tables.test_export import check_posts, check_transitions, updates_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
@@ -26,13 +25,14 @@ def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_ru
     run = economy_run
     read = exported("csv", tmp_path / "out", run)[1]
     assert exported("parquet", tmp_path / "parquet", run)[1] == read
-    updates = check_transitions_of_economy(read, read_run(run))
+    updates, asked = check_transitions(read, read_run(run)), ("tick", "agent", "trigger")
     assert len(updates) == len(read["chains"]) == 4 * 3 * 3
+    questions = [tuple(row[name] for name in asked) for row in read_run(run).rows("questions")]
+    assert [tuple(row[name] for name in asked) for row in read["questions"]] == questions
+    assert [row["answer"] for row in read["questions"]] == [row["to_state"] for row in updates]
     for row, update in zip(read["chains"], updates, strict=True):
         chain, decision = update["effect"]["chain"], update["effect"]["decision"]
-        assert [row[name] for name in ("tick", "agent", "trigger")] == [
-            update[name] for name in ("tick", "agent", "trigger")
-        ]
+        assert [row[name] for name in asked] == [update[name] for name in asked]
         assert row["nation"] == ("Ada", "=Bo", "Cy")[update["agent"]] == chain["agent_name"]
         assert row["response"] == chain["response"]
         assert (row["component"], row["reasoning"]) == (chain["component"], decision["reasoning"])
@@ -49,22 +49,6 @@ def test_chains_and_indicators_of_an_economy_are_those_of_its_journal(economy_ru
     last = [row for row in nations if row["quarter"] == 4 and row["outcome"] == "applied"][-1]
     assert round(last["interest_rate"], 4) == whole[-1]["interest_rate"]
     assert [row["economic_strength"] for row in read["agents"]] == [3.0, 2.0, 1.0]
-
-
-def check_transitions_of_economy(tables: Read, run: Run) -> list[dict[str, Any]]:
-    """Compare the transitions with the updates, whose effects are steps, and return these."""
-    updates = updates_of(run)
-    names = ("tick", "agent", "trigger", "from_state", "to_state", "source")
-    assert [tuple(row[name] for name in names) for row in tables["transitions"]] == [
-        tuple(row[name] for name in names) for row in updates
-    ]
-    assert [row["effect"] for row in tables["transitions"]] == [row["effect"]["type"] for row in updates]
-    asked = ("tick", "agent", "trigger")
-    assert [tuple(row[name] for name in asked) for row in tables["questions"]] == [
-        tuple(row[name] for name in asked) for row in run.rows("questions")
-    ]
-    assert [row["answer"] for row in tables["questions"]] == [row["to_state"] for row in updates]
-    return updates
 
 
 def test_runs_of_different_domains_go_into_the_same_files(tmp_path: Path, economy_run: Path, embedded: Path) -> None:

@@ -6,28 +6,19 @@ from urllib.parse import quote
 
 from actors.core.frames import HEAD
 from actors.results.run_record import differing
+from actors.store.journal import JOURNAL
 from actors.store.listing import runs_in
 from actors.view.run_list import differences_of
 from prism.answers import MadeOf
+from tests.actors.tables.test_export_unfinished import ends_of_ticks
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
-
-JOURNAL = "journal.prism"
-
-
-def ends_of_frames(data: bytes) -> list[int]:
-    """Return the offset after the header, and after each tick."""
-    ends, at = [], 8
-    while at + HEAD.size <= len(data):
-        at += HEAD.size + HEAD.unpack_from(data, at)[0]
-        ends.append(at)
-    return ends
 
 
 def test_a_journal_that_grows_is_read_on(embedded: Path, tmp_path: Path) -> None:
     run = copied(embedded, tmp_path, "grows")
     whole = (run / JOURNAL).read_bytes()
-    ends = ends_of_frames(whole)
+    ends = ends_of_ticks(run)
     (run / JOURNAL).write_bytes(whole[: ends[10]])
     asked = Asked(tmp_path, "grows")
     assert asked.json("runs/grows")["read_ticks"] == 10
@@ -57,7 +48,7 @@ def test_a_directory_of_any_name_is_listed_and_shown(embedded: Path, tmp_path: P
 def test_damage_is_named_with_its_tick_and_all_before_it_is_shown(embedded: Path, tmp_path: Path) -> None:
     run = copied(embedded, tmp_path, "damaged")
     data = bytearray((run / JOURNAL).read_bytes())
-    ends = ends_of_frames(bytes(data))
+    ends = ends_of_ticks(run)
     data[ends[20] + HEAD.size + 3] ^= 1
     (run / JOURNAL).write_bytes(data)
     asked = Asked(tmp_path, "damaged")
