@@ -4,14 +4,11 @@ import json
 from time import process_time
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.errors import OracleResponseError
 from prism.llm.answer import extract_object, json_objects, read_choice
-from prism.llm.reply import Reply, text_of
-from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.llm.support import OPTIONS
 
@@ -61,11 +58,6 @@ def test_an_option_is_read_wherever_it_is_named_and_nothing_else_is_taken_for_on
         assert (name, read(text)) == (name, None)
 
 
-def test_the_problem_named_is_that_of_the_last_object() -> None:
-    with pytest.raises(OracleResponseError, match="dancing"):
-        read_choice('{"next_state": "singing"} {"next_state": "dancing"}', OPTIONS)
-
-
 @catalogue(
     ("text", "found"),
     [
@@ -110,16 +102,3 @@ def test_the_time_is_linear_in_the_length() -> None:
         piece
     ) in PIECES:  # quadratic time would be four hundred times as long; the rest is for the clock and the machine
         assert seconds(piece, 200_000) < 100 * seconds(piece, 10_000) + 0.5, piece
-
-
-@catalogue(
-    ("content", "text"),
-    [
-        (f"<think>{COMPOSE}</think> {SCROLL}", SCROLL),
-        (f"<think>{COMPOSE}, no: {SCROLL}", f"{COMPOSE}, no: {SCROLL}"),
-        (f"{SCROLL}<think>{COMPOSE}", SCROLL),
-    ],
-)
-def test_a_server_that_thinks_in_its_answers_is_read_without_its_thoughts(content: str, text: str) -> None:
-    assert text_of(Reply(text=content, ending="stop"), 64, is_json=True) == text
-    assert read(text) == AgentState.SCROLLING

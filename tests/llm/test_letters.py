@@ -1,16 +1,12 @@
 """Choices by letters: sound probabilities count, and nothing is made up where a letter is missing."""
 
 import math
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from prism.llm import Distribution, LLMConfig, SocialModelOracle, Tape, TapedModel
-from prism.llm.letters import Token, at_temperature, lettered_chat, read_weights
+from prism.llm import Distribution, LLMConfig, SocialModelOracle
+from prism.llm.letters import Token, at_temperature, read_weights
 from prism.llm.port import ChoiceRequest
 from prism.llm.spending import metered
 from prism.statechart import AgentState
@@ -47,15 +43,6 @@ def breaking(fault: Fault, *, at: int) -> ServerSettings:
     return ServerSettings(logprobs=Logprobs.GRAMMAR, systemone=CHAT_ONLY, faults=FaultPlan(at={at: fault}))
 
 
-def test_each_option_has_a_letter_and_the_person_comes_last() -> None:
-    rules, person = lettered_chat(FRUIT, seed=3, max_tokens=1).messages
-    assert rules.content == (
-        "Choose. The options are:\n\nA. apple: Red\nB. pear\nC. plum: Blue\n\n"
-        "Answer with the letter of one option and with nothing else."
-    )
-    assert (rules.role, person.role, person.content) == ("system", "user", "You are hungry.")
-
-
 @catalogue(
     ("tokens", "letters", "found"),
     [
@@ -90,19 +77,6 @@ def test_a_temperature_means_the_same_as_in_sampling() -> None:
     assert at_temperature(weights, 0.5) == pytest.approx((0.64 / 0.68, 0.04 / 0.68))
     assert at_temperature(weights, 2.0) == pytest.approx((2 / 3, 1 / 3))
     assert at_temperature((0.2, 0.4, 0.4), 0.0) == (0.0, 1.0, 0.0)
-
-
-@given(
-    weights=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=20).filter(lambda found: max(found) > 1e-300),
-    temperature=st.one_of(st.just(0.0), st.floats(1e-3, 2.0)),
-)
-def test_shares_add_up_to_one_and_keep_their_order(weights: list[float], temperature: float) -> None:
-    shares = at_temperature(weights, temperature)
-    assert math.fsum(shares) == pytest.approx(1.0)
-    assert all(0.0 <= share <= 1.0 for share in shares)
-    ranked = sorted(range(len(weights)), key=weights.__getitem__)
-    assert all(shares[low] <= shares[high] or temperature == 0.0 for low, high in pairwise(ranked))
-    assert shares[weights.index(max(weights))] == max(shares)
 
 
 @catalogue("backend", BACKENDS)
@@ -172,23 +146,3 @@ async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, f
     assert oracle.method == "json"
     assert (spent["ok"].calls, spent["invalid_response"].calls) == (2, 1)
     assert spent["ok"].tokens > spent["invalid_response"].tokens > 0
-
-
-async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path: Path) -> None:
-    people = [Person(agent_id=number) for number in range(20)]
-
-    async def decide(model: Any) -> list[str]:
-        oracle = SocialModelOracle(model, LLMConfig(order="fixed"), 1)
-        return [(await oracle.answer(one, AgentState.EVALUATING, "decides", OPTIONS)).state for one in people]
-
-    async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        recorded, asked = await decide(taped), len(server.calls)
-        await taped.aclose()
-    assert len(set(recorded)) > 1, "one distribution, and a draw of each person's own"
-    assert asked <= 4, "equal questions share one distribution"
-    replay = TapedModel(None, Tape(path, "replay"), "replay")
-    assert replay.identity.method == "logprobs"
-    assert await decide(replay) == recorded
-    await replay.aclose()

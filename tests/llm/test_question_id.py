@@ -12,7 +12,7 @@ from prism.config import PricesConfig
 from prism.llm import OUTCOMES, REASONS, LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.failure import Usage
 from prism.llm.question_id import ASKED, Asked, question_id
-from prism.llm.spending import Ledger, Spent, cost_usd, count_call, metered, tokens_of, wasted
+from prism.llm.spending import Spent, cost_usd, count_call, metered, wasted
 from tests.catalogue import catalogue
 from tests.docs.pages import section
 from tests.llm.support import BACKENDS, CHOICE, OPTIONS, Person, asking, canned, no_sleep, serving
@@ -51,15 +51,6 @@ class Part(msgspec.Struct):
 OK = Spent("ok", 2, 1.5, 2_000_000, 500_000, 100_000)
 CUT = Spent("invalid_response", 1, 0.5, 1_000_000, 0, 10_000)
 PRICES = PricesConfig(input=2.0, output=10.0, cached=0.5)
-
-
-def test_a_ledger_keeps_one_entry_for_each_outcome() -> None:
-    ledger = Ledger((OK, CUT))
-    ledger.add((OK, Spent("timeout", 1, 60.0)))
-    assert {spent.outcome: spent.calls for spent in ledger} == {"ok": 4, "invalid_response": 1, "timeout": 1}
-    ledger.add((OK, Spent("timeout", 1, 60.0)), -1)
-    assert ledger.total == (OK, CUT)
-    assert tokens_of(ledger) == 3_110_000
 
 
 def test_the_cost_is_that_of_fresh_cached_and_written_tokens() -> None:

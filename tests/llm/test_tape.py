@@ -1,7 +1,6 @@
 """The tape: its records and keys, what a kill leaves of it, what is no tape, and the answers of a taped model."""
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -34,48 +33,6 @@ from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, serving
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
-
-RECORDER = """
-import sys, anyio
-from pathlib import Path
-from prism.llm import LLMConfig, OllamaChatClient, Tape, TapedModel
-from tests.llm.support import asking
-
-async def main(host, path):
-    model = TapedModel(OllamaChatClient(LLMConfig(host=host), {}), Tape(Path(path), "record"), "record")
-    async def ask(start):
-        for number in range(start, 100_000, 4):
-            said = await model.complete(asking(sample=number))
-            print(number, said.text, flush=True)
-    async with anyio.create_task_group() as tasks:
-        for start in range(4):
-            tasks.start_soon(ask, start)
-
-anyio.run(main, *sys.argv[1:])
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
-    with ModelServer(ServerSettings(live=True)) as server:
-        process = subprocess.Popen(
-            [sys.executable, "-c", RECORDER, server.url, str(path)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None
-        seen = [process.stdout.readline() for _ in range(100)]
-        process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate()
-    seen += [line for line in rest.splitlines(keepends=True) if line.endswith("\n")]
-    assert all(seen)
-
-    async def replay() -> None:
-        model = TapedModel(None, Tape(path, "replay"), "replay")
-        for line in seen:
-            number, _, text = line.rstrip("\n").partition(" ")
-            assert (await model.complete(asking(sample=int(number)))).text == text
-        await model.aclose()
-
-    anyio.run(replay)
 
 
 def nothing(_: Path) -> None:
@@ -220,8 +177,9 @@ def test_a_look_at_a_tape_that_is_being_recorded_changes_no_file_and_sees_every_
     assert look.read(b"one") == failure
     tape.write(b"two", failure, "agent 1 in tick 3")
     assert look.read(b"two") == failure
-    with pytest.raises(TapeError, match="cannot be read or written"):
-        look.write(b"three", failure, "")
+    for mode in ("look", "replay"):
+        with closing(Tape(path, mode)) as reader, pytest.raises(TapeError, match="a readonly database"):
+            reader.write(b"three", failure, "")
     between = path.read_bytes()
     look.close()
     assert path.read_bytes() == between == before[path.name], "the log is not merged at its end"
@@ -235,7 +193,7 @@ import sys
 from pathlib import Path
 from prism.llm import Tape
 from prism.llm.tape import RecordedFallback
-for number in range(300):
+for number in range(80):
     tape = Tape(Path(sys.argv[1]), "record")
     tape.write(b"%d" % number, RecordedFallback("fallback", "timeout"), "agent 1 in tick 2")
     tape.close()
@@ -244,16 +202,6 @@ for number in range(300):
         while recorder.poll() is None:
             Tape(path, "look").close()
     assert recorder.returncode == 0
-
-
-def test_a_replay_writes_nothing(path: Path) -> None:
-    Tape(path, "record").close()
-    before = path.read_bytes()
-    tape = Tape(path, "replay")
-    with pytest.raises(TapeError, match="attempt to write a readonly database"):
-        tape.write(b"k", Failed.of(LLMFailureException("timeout")), "")
-    tape.close()
-    assert path.read_bytes() == before
 
 
 async def ask_all(model: LanguageModel) -> list[object]:

@@ -1,27 +1,16 @@
 """The questions of whole runs: templates, the order of options, ids, and the same bytes wherever it is asked."""
 
-import json
 import os
 import re
-from collections import defaultdict
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
-from actors import run as run_config
 from actors.store.journal import JOURNAL
-from actors.store.run import header_in
-from prism.agents import Question
-from prism.config import Config
 from prism.llm.prompt import order_of
-from prism.llm.question_id import question_id
 from tests.command import Prism, begin, end
 from tests.plain import plain
-from tests.recorded import ticks_of
-from tests.standin import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
+from tests.standin import Exchange, Latency, ModelServer, ServerSettings, SystemOne
 from tests.wire.support import CHAT, ECONOMY, PEOPLE, Sections, asking, configure, from_tape, over, write
 
 MINE = """What would this person do? They may
@@ -101,37 +90,6 @@ FORTY: Sections = plain(
         "population": {"size": 40, "ambiguity": 0.4, "activity": {"mean": 0.9}},
     }
 )
-
-
-def test_the_calls_of_a_question_have_its_id_and_are_told_apart_from_those_of_an_equal_run(
-    tmp_path: Path,
-) -> None:
-    with ModelServer(ServerSettings(faults=FaultPlan(at={8: Fault.ERROR, 9: Fault.ERROR}))) as server:
-        sections = over(FORTY, asking(server.url), {"oracle": {"backend": "openai"}, "llm": {"order": "fixed"}})
-        run_config(msgspec.convert(sections, Config), out=tmp_path / "one")
-        first = named(server)
-        run_config(msgspec.convert(sections, Config), out=tmp_path / "another")
-        second = named(server)[len(first) :]
-    by_question = defaultdict(list)
-    for call in first:
-        by_question["-".join(call.request_id.split("-")[:3])].append(call)
-    failed = [each for each in by_question.values() if any(call.fault is Fault.ERROR for call in each)]
-    assert failed
-    for each in failed:
-        assert len({call.request_id.split("-")[3] for call in each}) >= 2
-    seed, texts = header_in(tmp_path / "one").seed, dict[str, Any]()
-    for question in chain.from_iterable(ticks_of(tmp_path / "one", Question)):
-        assert question.context is not None
-        name = question_id(seed, question.tick, question.agent, msgspec.msgpack.encode(question))
-        texts[name] = question.context[3]
-    for name, calls in by_question.items():
-        for call in calls:
-            assert texts[name] in json.dumps(call.body, ensure_ascii=False)
-            assert tuple(re.findall(r"^- (.*)$", call.body["messages"][1]["content"], re.MULTILINE)) == WORDS
-    # An equal run of another name asks the same questions under names of its own, and has the same journal.
-    assert {"-".join(call.request_id.split("-")[:3]) for call in second} == by_question.keys()
-    assert len({call.request_id for call in (*first, *second)}) == len(first) + len(second)
-    assert (tmp_path / "one" / JOURNAL).read_bytes() == (tmp_path / "another" / JOURNAL).read_bytes()
 
 
 PLACES = (

@@ -100,13 +100,6 @@ def test_without_a_configured_rate_refusals_teach_one_that_answers_lift_again() 
     assert pace.delay(60.0) < 0.01
 
 
-def test_no_call_starts_in_a_pause_that_the_server_asked_for() -> None:
-    pace = Pace(4)
-    pace.pause(10.0, 5.0)
-    pace.pause(11.0, 1.0)
-    assert [pace.delay(now) for now in (10.0, 14.0, 15.0)] == [5.0, 1.0, 0.0]
-
-
 def opened_at(now: float, holds_after: int | None = None) -> CircuitBreaker:
     breaker = CircuitBreaker(holds_after)
     for _ in range(WINDOW):

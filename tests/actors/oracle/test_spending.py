@@ -10,7 +10,6 @@ from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
 from actors.store.oracle_log import ANSWERS, LoggedAnswer, answers_of, encode_answer, records_in, scan_answers
 from prism.config import OracleConfig, PricesConfig
-from prism.errors import ConfigError
 from prism.llm import LLMFailureException
 from prism.llm.failure import Usage
 from prism.llm.spending import Ledger, Spent, count_call
@@ -133,15 +132,6 @@ def test_a_checkpoint_leaves_out_what_recorded_answers_will_name() -> None:
     resumed.add_logged(Effort(spent=(CUT,)))
     resumed.count_recorded(Decided(1, 1, "clock", "red", "llm", spent=(CUT,)))
     assert resumed.spent.total == (ONE, CUT)
-
-
-def test_a_cap_in_dollars_without_prices_is_refused() -> None:
-    from prism.config import Config
-
-    with pytest.raises(ConfigError, match=r"oracle.max_usd=.* needs llm.prices.input"):
-        Config(oracle=OracleConfig(max_usd=1.0))
-    with pytest.raises(ConfigError, match=r"llm.prices.input=1.0 needs llm.prices.output"):
-        Config(llm={"prices": {"input": 1.0}})  # type: ignore[arg-type]
 
 
 class Mixed(Oracle[Any]):
