@@ -34,26 +34,6 @@ from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, serving
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
 
-
-def nothing(_: Path) -> None:
-    """Make no file."""
-
-
-def written_text(path: Path) -> None:
-    path.write_text("This is no tape, and it is longer than the header of a database would be. " * 20)
-
-
-def other_database(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as file:
-        file.execute("CREATE TABLE answers (x)")
-
-
-def newer_tape(path: Path) -> None:
-    Tape(path, "record").close()
-    with closing(sqlite3.connect(path)) as file:
-        file.execute(f"PRAGMA user_version = {FORMAT + 1}")
-
-
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 ENDLESS = f"{NUMBERS} SELECT i AS key FROM n"
 STRANGE = (
@@ -65,9 +45,12 @@ STRANGE = (
 )
 
 
-def strange(script: str) -> Callable[[Path], None]:
+def database(script: str, *, is_tape: bool = True) -> Callable[[Path], None]:
+    """Return what makes a database by a script, by default out of a tape."""
+
     def make(path: Path) -> None:
-        Tape(path, "record").close()
+        if is_tape:
+            Tape(path, "record").close()
         with closing(sqlite3.connect(path)) as file:
             file.executescript(script)
 
@@ -79,14 +62,14 @@ TEXT, OTHER = "is no tape, or a damaged one: file is not a database", "is no tap
 NEWER = "is a tape of format 2; this version of PRISM reads 1"
 MORE = "is no tape: it has something other than the table of answers"
 OTHERS: list[tuple[Callable[[Path], object], str, str]] = [
-    (written_text, TEXT, TEXT),
-    (other_database, OTHER, OTHER),
-    (newer_tape, NEWER, NEWER),
+    (lambda path: path.write_text("This is no tape, and longer than the header of a database. " * 20), TEXT, TEXT),
+    (database("CREATE TABLE answers (x)", is_tape=False), OTHER, OTHER),
+    (database(f"PRAGMA user_version = {FORMAT + 1}"), NEWER, NEWER),
     (os.mkfifo, NO_FILE, ABSENT),  # and it is not waited for
     (Path.mkdir, NO_FILE, ABSENT),
     (Path.touch, "", OTHER),
-    (nothing, "", ABSENT),
-    *((strange(each), MORE, MORE) for each in STRANGE),
+    (lambda _: None, "", ABSENT),
+    *((database(each), MORE, MORE) for each in STRANGE),
 ]
 """`(what makes the file, why it is not recorded on, why it is not replayed)`; an empty text if it is."""
 
@@ -116,18 +99,13 @@ def test_a_tape_without_a_recording_cannot_be_replayed(path: Path) -> None:
         TapedModel(None, Tape(path, "replay"), "replay")
 
 
-def overwrite_after_the_first_page(path: Path) -> None:
+def test_a_damaged_tape_is_one_line(path: Path) -> None:
+    tape = Tape(path, "record")
+    for number in range(200):
+        tape.write(b"%d" % number, RecordedFallback("fallback", "timeout" * 20), "agent 1 in tick 2")
+    tape.close()
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
-
-
-async def test_a_damaged_tape_is_one_line(path: Path) -> None:
-    async with serving("ollama") as (_, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        for sample in range(200):
-            await taped.complete(asking(sample=sample))
-        await taped.aclose()
-    overwrite_after_the_first_page(path)
     with pytest.raises(TapeError, match=r"run\.tape: cannot be read or written: database disk image is malformed"):
         TapedModel(None, Tape(path, "replay"), "replay")
 

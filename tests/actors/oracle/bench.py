@@ -27,6 +27,16 @@ def falling_back(**settings: Any) -> OracleConfig:
     return OracleConfig(on_outage="fallback", max_attempts=1, **settings)
 
 
+class Kept(Record):
+    """The records that the oracle's log would have."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+
+    async def keep(self, *records: bytes) -> None:
+        self.records.extend(records)
+
+
 class Bench:
     """An oracle actor between its two mailboxes."""
 

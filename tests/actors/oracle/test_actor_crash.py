@@ -4,12 +4,11 @@ from typing import Any
 import anyio
 import pytest
 
-from actors.core.ports import Record
 from actors.oracle.actor import OracleActor
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.config import OracleConfig
-from tests.actors.oracle.bench import Bench, question
+from tests.actors.oracle.bench import Bench, Kept, question
 from tests.actors.oracle.server import FaultyServer
 from tests.actors.oracles import ScriptedOracle, after, failing, never
 from tests.domains import TrafficDomain, TrafficLight
@@ -104,16 +103,6 @@ async def test_a_cancelled_actor_leaves_no_call_and_no_timer_behind() -> None:
     assert len(oracle.asked) == 3
 
 
-class Kept(Record):
-    """Remembers what it was told to keep."""
-
-    def __init__(self) -> None:
-        self.answers: list[bytes] = []
-
-    async def keep(self, *records: bytes) -> None:
-        self.answers.extend(records)
-
-
 @in_schedules(20)
 async def test_an_answer_that_is_in_the_log_stands_although_the_actor_ends_before_it_is_sent() -> None:
     oracle, kept = ScriptedOracle(after(1.0)), Kept()
@@ -122,10 +111,10 @@ async def test_an_answer_that_is_in_the_log_stands_although_the_actor_ends_befor
     bench.put(*map(question, range(3)))
     with anyio.move_on_after(5.0):
         await bench.actor.run(bench.inbox)
-    assert len(kept.answers) == 3
+    assert len(kept.records) == 3
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.actor.run, bench.inbox)
         decided = await bench.decided(3)
         bench.inbox.close()
     assert sorted(each.agent for each in decided) == [0, 1, 2]
-    assert (len(oracle.asked), len(kept.answers)) == (3, 3)
+    assert (len(oracle.asked), len(kept.records)) == (3, 3)

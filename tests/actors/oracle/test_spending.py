@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from actors.core.messages import Decided, QuestionName
-from actors.core.ports import Record
 from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
 from actors.store.oracle_log import ANSWERS, LoggedAnswer, answers_of, encode_answer, records_in, scan_answers
@@ -14,7 +13,7 @@ from prism.llm import LLMFailureException
 from prism.llm.failure import Usage
 from prism.llm.spending import Ledger, Spent, count_call
 from prism.statechart import Answer, Oracle
-from tests.actors.oracle.bench import Bench, question
+from tests.actors.oracle.bench import Bench, Kept, question
 from tests.actors.store.files import empty_run
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
@@ -54,16 +53,6 @@ def always(_: QuestionName) -> bool:
 
 def answers_in(disk: SimulatedDisk) -> list[LoggedAnswer]:
     return [*answers_of(records_in(disk))]
-
-
-class Kept(Record):
-    """The records that the oracle's log would have."""
-
-    def __init__(self) -> None:
-        self.records: list[bytes] = []
-
-    async def keep(self, *records: bytes) -> None:
-        self.records.extend(records)
 
 
 def test_an_answer_names_the_calls_since_the_records_of_its_failed_calls() -> None:
