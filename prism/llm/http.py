@@ -18,7 +18,7 @@ import httpx
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import REASONS, LLMFailureException, Reason, Usage, meaning_of
-from prism.llm.gateway import ATTEMPT_HEADER, FAILURE_HEADER
+from prism.llm.gateway import ATTEMPT_HEADER, DEADLINE_HEADER, FAILURE_HEADER
 from prism.llm.question_id import ASKED, REQUEST_ID
 from prism.statechart.oracle import ATTEMPT
 
@@ -72,7 +72,15 @@ async def read_body(response: httpx.Response) -> None:
 
     Raises:
         ValueError: an answer is too large, or packed in a way that was not asked for.
+        LLMFailureException: a gateway tells that the server has sent no reply.
+        OracleUnavailableError: a gateway makes no call any more.
     """
+    reason = response.headers.get(FAILURE_HEADER) if DEADLINE_HEADER in response.request.headers else None
+    if reason is not None:
+        detail = (await response.aread()).decode(errors="replace")
+        if reason in REASONS:
+            raise LLMFailureException(reason, component="gateway", detail=detail)
+        raise OracleUnavailableError(detail)
     body, problem = bytearray(), ""
     most = LARGEST_ANSWER_BYTES if response.is_success else LARGEST_REFUSAL_BYTES
     encoding = response.headers.pop("Content-Encoding", "").strip().lower()
@@ -100,33 +108,18 @@ async def read_body(response: httpx.Response) -> None:
     response._content = bytes(body)  # noqa: SLF001  # where httpx keeps a body that has been read
 
 
-async def name_question(request: httpx.Request) -> None:
-    """Add the header that names the question, unless `llm.request.headers` has set it: a request hook."""
+async def name_request(request: httpx.Request) -> None:
+    """Add the header that names the question, unless `llm.request.headers` has set it: a request hook.
+
+    A gateway is told of the question's unusable answers, too.
+    """
     if (asked := ASKED.get()) is not None:
         request.headers.setdefault(REQUEST_ID, asked.name_request())
+    if DEADLINE_HEADER in request.headers:
+        request.headers[ATTEMPT_HEADER] = str(ATTEMPT.get())
 
 
-async def name_attempt(request: httpx.Request) -> None:
-    """Add the header that tells a gateway of the question's unusable answers: a request hook."""
-    request.headers[ATTEMPT_HEADER] = str(ATTEMPT.get())
-
-
-async def read_failure(response: httpx.Response) -> None:
-    """Raise the failure that a gateway tells of: a response hook of its clients, before others read the body.
-
-    Raises:
-        LLMFailureException: the server has sent no reply.
-        OracleUnavailableError: no call is made any more.
-    """
-    if (reason := response.headers.get(FAILURE_HEADER)) is None:
-        return
-    detail = (await response.aread()).decode(errors="replace")
-    if reason in REASONS:
-        raise LLMFailureException(reason, component="gateway", detail=detail)
-    raise OracleUnavailableError(detail)
-
-
-HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_question], "response": [read_body]}
+HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_request], "response": [read_body]}
 """The hooks of every client."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from string import ascii_uppercase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -88,10 +88,6 @@ class _Answer(msgspec.Struct):
     logprobs: tuple[Token, ...] | None = None  # of Ollama's
 
 
-def letters_of(request: ChoiceRequest) -> str:
-    return ascii_uppercase[: len(request.options)]
-
-
 def read_tokens(body: bytes) -> tuple[Token, ...]:
     """Return the tokens with their probabilities in a reply of either interface. Raises: ValueError."""
     found = msgspec.json.decode(body, type=_Answer)
@@ -99,7 +95,7 @@ def read_tokens(body: bytes) -> tuple[Token, ...]:
     return found.logprobs or (listed.content if listed else None) or ()
 
 
-class Form(msgspec.Struct, frozen=True, kw_only=True):
+class Form(NamedTuple):
     """A form of request in which some servers give the probabilities of letters: its fields, for these letters."""
 
     fields: Callable[[Sequence[str]], Fields]
@@ -172,13 +168,13 @@ def _grammar(letters: Sequence[str]) -> Fields:
 
 
 OPENAI_FORMS: Final = (
-    Form(fields=_grammar),
-    Form(fields=lambda letters: {"structured_outputs": {"choice": list(letters)}}),
-    Form(fields=lambda _: {}),
+    Form(_grammar),
+    Form(lambda letters: {"structured_outputs": {"choice": list(letters)}}),
+    Form(lambda _: {}),
 )
 """For llama.cpp, vLLM, and OpenAI and others that list the likeliest tokens."""
 OLLAMA_FORMS: Final = (
     # A quote, the letter, a quote, the end.
-    Form(fields=lambda letters: {"format": {"type": "string", "enum": list(letters)}}, max_tokens=4),
-    Form(fields=lambda _: {}),
+    Form(lambda letters: {"format": {"type": "string", "enum": list(letters)}}, max_tokens=4),
+    Form(lambda _: {}),
 )

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from string import ascii_uppercase
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -36,8 +37,6 @@ from prism.llm.http import (
     StatusError,
     UnusableAnswerError,
     bounded_call,
-    name_attempt,
-    read_failure,
     redacted,
     retry_after_s,
 )
@@ -115,7 +114,6 @@ class ModelClient(Backend):
 
     def _options_of_http(self) -> dict[str, Any]:
         options: dict[str, Any] = {
-            "timeout": self._config.timeout_s,
             "headers": {**PLAIN, **self._address.headers},
             "params": self._address.query,
             "trust_env": False,
@@ -123,12 +121,10 @@ class ModelClient(Backend):
             "event_hooks": HOOKS,
         }
         if self._gateway is None:
-            return {**options, "verify": verification(self._address)}
+            return {**options, "timeout": self._config.timeout_s, "verify": verification(self._address)}
         transport = httpx.AsyncHTTPTransport(limits=LIMITS, trust_env=False, socket_options=ALIVE)
-        hooks = {"request": [*HOOKS["request"], name_attempt], "response": [read_failure, *HOOKS["response"]]}
         # Only silence ends a request: the wait for a place at the gateway is no part of the call.
-        timeout = httpx.Timeout(None, connect=CONNECT_S)
-        return {**options, "timeout": timeout, "transport": transport, "event_hooks": hooks}
+        return {**options, "timeout": httpx.Timeout(None, connect=CONNECT_S), "transport": transport}
 
     def _bounded(self, deadline_s: float | None = None) -> AbstractContextManager[None]:
         """Return the context of a call, by default with `llm.timeout_s`; a gateway has the deadlines of its calls."""
@@ -202,7 +198,7 @@ class ModelClient(Backend):
         chat = letters.lettered_chat(request, seed=self._config.seed, max_tokens=form.max_tokens)
         log_prompt(chat)
         with self._bounded():
-            started_s, names = perf_counter(), letters.letters_of(request)
+            started_s, names = perf_counter(), ascii_uppercase[: len(request.options)]
             body = self._body(chat, self._dialect, form.max_tokens, 1.0)
             response = await self._post(body, {"logprobs": True, "top_logprobs": letters.LISTED, **form.fields(names)})
             reply, read = self._read(response), letters.read_weights(letters.read_tokens(response.content), names)

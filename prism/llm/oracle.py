@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -75,7 +76,6 @@ class ModelOracle(Oracle[S]):
 
     @property
     def has_test(self) -> bool:
-        """True, unless the answers come from a tape."""
         return not self.replays
 
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
@@ -217,13 +217,11 @@ class SocialModelOracle(ModelOracle[AgentState]):
             if writers:
                 return await self._written(prompt, options, writers)
             # The option is drawn from probabilities if the model gives sound ones; else the model names it.
-            if (found := await self._weighed(self._choice(prompt))) is not None:
-                # In the order of the question, not of the showing: equal probabilities give equal draws.
-                weights = [found.probabilities[words] for words in prompt.options]
-                return Answer(
-                    options[self.drawn(weights, prompt.agent.agent_id, prompt.agent.tick)], method=found.method
-                )
-            return Answer(options[await self._named(prompt)])
+            if (found := await self._weighed(self._choice(prompt))) is None:
+                return Answer(options[await self._named(prompt)])
+            # In the order of the question, not of the showing: equal probabilities give equal draws.
+            weights = [found.probabilities[words] for words in prompt.options]
+            return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
 
     async def judge(
         self,
@@ -234,10 +232,7 @@ class SocialModelOracle(ModelOracle[AgentState]):
         context: Any = None,
         samples: int = 1,
     ) -> Judgement:
-        """Return the probabilities that the model gives, or the shares of its answers if it gives no sound ones.
-
-        It raises as `answer`.
-        """
+        """Return the probabilities that the model gives, or the shares of its answers. It raises as `answer`."""
         return await self.judgement(self.prompt(agent, current_state, trigger, options, context), samples)
 
     async def judgement(self, prompt: ChoicePrompt, samples: int = 1) -> Judgement:
@@ -277,16 +272,11 @@ class SocialModelOracle(ModelOracle[AgentState]):
         return prompt.options.index(words)
 
     async def _written(self, prompt: ChoicePrompt, options: Sequence[AgentState], writers: Sequence[StrEnum]) -> Answer:
-        def read(said: str) -> tuple[StrEnum, Any]:
-            errors = (OracleResponseError,)
-            return read_answer(said, lambda part: parse_written(part, prompt.options, writers, CHOICE), errors)
-
         messages = prompt.messages(f"Answer with JSON only:\n{writing_form(writers, CHOICE)}")
-        schema, most = (
-            options_schema(prompt.shown, CHOICE, ("text", "reason")),
-            max(self._config.num_predict, WRITING_TOKENS),
-        )
-        words, written = await self._told(self._request(prompt.agent, messages, schema, most), read)
+        schema = options_schema(prompt.shown, CHOICE, ("text", "reason"))
+        request = self._request(prompt.agent, messages, schema, max(self._config.num_predict, WRITING_TOKENS))
+        read = partial(parse_written, options=prompt.options, writers=writers, key=CHOICE)
+        words, written = await self._told(request, lambda said: read_answer(said, read, (OracleResponseError,)))
         return Answer(options[prompt.options.index(words)], msgspec.json.encode(written).decode())
 
     def asker_name(self, agent: Any, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick

@@ -267,36 +267,37 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
         head, _, rest = name.partition(".")
         if head in PERSONAS and self.persona is not None:
             head = "person_list" if self.persona == "list" else "person"
+        agent, context = self.agent, self.context
+
+        def memory() -> str:
+            remember = getattr(context, "prompt_memory", None)
+            return "" if remember is None else "\n".join(f"- {in_one_line(line)}" for line in remember())
+
+        def seen_list() -> str:
+            return "\n".join(f"- {field}: {value}" for field, value in fields_of(context, self.tick_s).items())
+
+        def seen() -> str:
+            if rest:
+                fields = fields_of(context, self.tick_s)
+                return next((value for field, value in fields.items() if field.replace(" ", "_") == rest), "")
+            say = getattr(context, "prompt_text", None)
+            return seen_list() if say is None else str(say(self.tick_s))
+
         texts: dict[str, Callable[[], str]] = {
-            "person": lambda: person_text(self.agent),
-            "person_list": lambda: "\n".join(_person_lines(self.agent)),
-            "name": lambda: _quoted(self.agent, "name"),
-            "personality": lambda: _quoted(self.agent, "personality"),
-            "interests": lambda: ", ".join(_interests(self.agent)),
-            "attributes": lambda: _said(getattr(self.agent, "attributes", {}).get(rest, "")),
-            "memory": self._memory,
-            "seen": lambda: self._field(rest) if rest else self._seen(),
-            "seen_list": self._seen_list,
+            "person": lambda: person_text(agent),
+            "person_list": lambda: "\n".join(f"- {name}: {text}" for name, text in _told(agent).items() if text),
+            "name": lambda: _quoted(agent, "name"),
+            "personality": lambda: _quoted(agent, "personality"),
+            "interests": lambda: ", ".join(_interests(agent)),
+            "attributes": lambda: _said(getattr(agent, "attributes", {}).get(rest, "")),
+            "memory": memory,
+            "seen": seen,
+            "seen_list": seen_list,
             "state": lambda: self.state,
             "trigger": lambda: self.trigger,
-            "tick": lambda: str(self.agent.tick),
+            "tick": lambda: str(agent.tick),
         }
         return texts[head]()
-
-    def _memory(self) -> str:
-        remember = getattr(self.context, "prompt_memory", None)
-        return "" if remember is None else "\n".join(f"- {in_one_line(line)}" for line in remember())
-
-    def _seen(self) -> str:
-        say = getattr(self.context, "prompt_text", None)
-        return self._seen_list() if say is None else str(say(self.tick_s))
-
-    def _seen_list(self) -> str:
-        return "\n".join(f"- {field}: {value}" for field, value in fields_of(self.context, self.tick_s).items())
-
-    def _field(self, name: str) -> str:
-        fields = fields_of(self.context, self.tick_s)
-        return next((value for field, value in fields.items() if field.replace(" ", "_") == name), "")
 
     def _filled(self, options: str, answer: str) -> tuple[Message, ...]:
         given = {"options": options, "answer": answer}
@@ -316,11 +317,11 @@ def person_text(agent: Any) -> str:
     return " ".join(filter(None, told))
 
 
-def _person_lines(agent: Any) -> Iterator[str]:
+def _told(agent: Any) -> dict[str, str]:
+    """Return what is told of a person, by its name."""
     told = {"name": _quoted(agent, "name"), "interests": ", ".join(_interests(agent))}
     told["personality"] = _quoted(agent, "personality")
-    facts = {in_one_line(fact): _said(value) for fact, value in facts_of(agent).items()}
-    return (f"- {name}: {text}" for name, text in {**told, **facts}.items() if text)
+    return told | {in_one_line(fact): _said(value) for fact, value in facts_of(agent).items()}
 
 
 def _interests(agent: Any) -> list[str]:
@@ -328,7 +329,6 @@ def _interests(agent: Any) -> list[str]:
 
 
 def _quoted(agent: Any, name: str) -> str:
-    """Return a text of a person in quotes; empty if there is none."""
     text = getattr(agent, name, "")
     return quoted(text) if text else ""
 

@@ -80,16 +80,12 @@ class Spent(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     def plus(self, other: Spent, sign: int = 1) -> Spent:
         """Return the sum of two; with sign -1 the difference."""
-        return Spent(
-            self.outcome,
-            self.calls + sign * other.calls,
-            self.latency_s + sign * other.latency_s,
-            self.prompt_tokens + sign * other.prompt_tokens,
-            self.cached_tokens + sign * other.cached_tokens,
-            self.completion_tokens + sign * other.completion_tokens,
-        )
+        _, *own = msgspec.structs.astuple(self)
+        _, *more = msgspec.structs.astuple(other)
+        return Spent(self.outcome, *(mine + sign * each for mine, each in zip(own, more, strict=True)))
 
 
+_NONE: Final = Spent("")
 Spending = tuple[Spent, ...]
 """Calls by outcome, each outcome once."""
 
@@ -218,18 +214,20 @@ def statistics_of(
         prices: of the model; None if they do not matter.
     """
     found, priced = {spent.outcome: spent for spent in spending}, prices or PricesConfig()
-    whole = {outcome: found.get(outcome, Spent(outcome)) for outcome in OUTCOMES}
+    whole = _NONE
+    for spent in found.values():
+        whole = whole.plus(spent)
     unused = wasted(found.values())
     p50, p95, p99 = (latencies.percentile(share) for share in (0.50, 0.95, 0.99))
     return OracleStatistics(
-        calls={outcome: spent.calls for outcome, spent in whole.items()},
-        latency_s={outcome: spent.latency_s for outcome, spent in whole.items()},
+        calls={outcome: found.get(outcome, _NONE).calls for outcome in OUTCOMES},
+        latency_s={outcome: found.get(outcome, _NONE).latency_s for outcome in OUTCOMES},
         latency_s_p50=p50,
         latency_s_p95=p95,
         latency_s_p99=p99,
-        prompt_tokens=sum(spent.prompt_tokens for spent in found.values()),
-        completion_tokens=sum(spent.completion_tokens for spent in found.values()),
-        cached_tokens=sum(spent.cached_tokens for spent in found.values()),
+        prompt_tokens=whole.prompt_tokens,
+        completion_tokens=whole.completion_tokens,
+        cached_tokens=whole.cached_tokens,
         wasted_tokens=tokens_of(unused),
         cost_usd=cost_usd(found.values(), priced),
         wasted_usd=cost_usd(unused, priced),
