@@ -15,6 +15,7 @@ from actors.cli.experiment import execute, refuse_lost
 from actors.cli.options import TRUST, out_option, run_name
 from actors.cli.render import line, show, table
 from actors.cli.study_options import JOBS, STUDY_DIRECTORY, refuse_without_packages
+from actors.core.files import write_json
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
@@ -27,13 +28,10 @@ from actors.studies.replications.ledger import (
     OUT,
     Entry,
     Line,
+    cells_of,
     entries,
     hits,
-    kind_of,
     line_of,
-    outcome_of_figure,
-    said_here,
-    write_line,
 )
 from actors.studies.replications.replication_plan import make_replication_plan
 from prism.experiment import Replication
@@ -70,7 +68,7 @@ def replicate(name: str | None, out: Path | None, jobs: int | None) -> None:
     keep_own(place, plan.functions)
     say("comparing with the published figures")
     found = line_of(plan, place, done.plan, done.values, done.outcome)
-    write_line(place, found)
+    write_json(place / LINE, found)
     remarks = done.outcome.remarks
     record = {"directory": place, **asdict(found), "remarks": remarks}
     show(
@@ -84,14 +82,10 @@ def _result(found: Line, replication: Replication, remarks: Sequence[str]) -> It
     for difference in replication.differs:
         yield line(f"not as in the study: {difference}", "dim")
     yield ""
-    rows = [
-        (
-            *(each.figure, each.published, said_here(each)),
-            Text(outcome_of_figure(each), style="green" if each.is_hit else "red"),
-            kind_of(each),
-        )
-        for each in found.figures
-    ]
+    rows = []
+    for each in found.figures:
+        *before, outcome, kind = cells_of(each)
+        rows.append((*before, Text(outcome, style="green" if each.is_hit else "red"), kind))
     yield table(("figure", "published", "here", "outcome", "kind"), rows)
     yield line(HERE_SAID, "dim")
     took = f"{found.runs:,} runs, {found.calls:,} calls, {duration(found.seconds)} of runs, digest {found.digest[:16]}"

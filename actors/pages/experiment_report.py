@@ -32,11 +32,9 @@ from actors.studies.replications.ledger import (
     NONE,
     OUT,
     Line,
+    cells_of,
     hits,
-    kind_of,
-    outcome_of_figure,
     read_line,
-    said_here,
 )
 from prism.experiment import Comparison
 from prism.quoting import as_text
@@ -212,10 +210,7 @@ def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
 
 def _published(line: Line) -> Section:
     """Return the published figures beside those of the runs, of an experiment that replicates a study."""
-    rows = [
-        (each.figure, each.published, said_here(each), outcome_of_figure(each), kind_of(each), each.source)
-        for each in line.figures
-    ]
+    rows = [(*cells_of(each), each.source) for each in line.figures]
     columns = ("figure", "published", "here", "outcome", "kind", "source")
     kinds = [(kind, hits(line, fitted=kind == "fitted")) for kind in ("predicted", "fitted")]
     told = " and ".join(f"{found} {kind} figures" for kind, found in kinds if found != NONE)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.audit import Claim, Estimate, Recorded, carried, fitted, tilted
+from prism.audit import Claim, Estimate, Recorded, fitted, tilted
 from prism.audit.claims import combined, verdict_on
 from tests.catalogue import catalogue
 
@@ -34,17 +34,6 @@ def test_a_verdict_follows_from_the_interval(
     given: dict[str, Any], effect: float, low: float, high: float, verdict: str
 ) -> None:
     assert verdict_on(Claim(**{**EFFECT, **given}), Estimate(value=effect, low=low, high=high)) == verdict
-
-
-def test_the_worst_way_decides_and_an_undecided_claim_has_no_verdict() -> None:
-    claim = Claim(**EFFECT)
-    ways = [carried(claim, "order", [9.0, 10.0, 11.0, 10.0], [0.1, -0.1], 2)]
-    ways.append(carried(claim, "wording", [-9.0, -10.0, -11.0, -10.0], [0.1, -0.1], 2))
-    judged = Claim(**EFFECT, carried=tuple(ways)).judged()
-    assert [each.verdict for each in ways] == ["survives", "turns"]
-    assert (judged.verdict, judged.decided_by) == ("turns", "wording")
-    undecided = Claim(**EFFECT, carried=tuple(ways), is_supported=False).judged()
-    assert (undecided.verdict, undecided.decided_by) == ("cannot tell", "")
 
 
 def test_both_errors_count_and_several_ways_widen_the_interval() -> None:

@@ -9,7 +9,7 @@ import pytest
 import actors
 import prism
 from actors.factory.shipped import replications
-from actors.studies.replications.ledger import Entry, hits, read_line, said_here
+from actors.studies.replications.ledger import Entry, cells_of, hits, read_line
 from actors.studies.replications.replication_plan import load_replication, make_replication_plan
 from actors.tables.schema import shipped_tables
 from actors.testing import Fault
@@ -133,6 +133,6 @@ def test_the_ledger_has_the_lines_that_are_kept_and_each_is_of_its_file(monkeypa
         assert [each.figure for each in entry.line.figures] == [*replication.figures]
         assert f"| [{entry.name}](#{entry.name}) | {hits(entry.line, fitted=False)} | " in page
         for each in entry.line.figures:
-            assert f"{each.figure} | {each.published} | {said_here(each)} | " in page, each
+            assert f"{each.figure} | {each.published} | {cells_of(each)[2]} | " in page, each
         if replication.data is None or Path(replication.data).exists():
             assert entry.line.asked == make_replication_plan(entry.path).hash, entry.name

@@ -18,7 +18,6 @@ from prism.scorecard import (
     Feed,
     Matching,
     Tree,
-    above_all,
     macro_facts,
     parse_cascades,
     shapes_of,
@@ -145,11 +144,6 @@ def test_shapes_are_those_of_a_graph_library(cascades: list[tuple[int, ...]]) ->
         assert found.breadth_share[place] == max(depths.count(depth) for depth in depths) / len(parents)
         assert found.virality[place] == pytest.approx(graph.average_path_length() if len(parents) > 1 else 0.0)
         assert found.half_minutes[place] == (len(parents) - 1) // 2
-
-
-def test_the_way_up_from_each_post_is_to_its_original() -> None:
-    roots, depths = above_all(np.array([-1, -1, 0, 2, 1]))
-    assert (roots.tolist(), depths.tolist()) == ([0, 1, 0, 0, 1], [0, 0, 1, 2, 1])
 
 
 VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache, partial
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -49,13 +49,10 @@ async def outcomes_of(
         for place in by_tick[at.tick]:
             each, seed = wanted[place], futures.run.config.simulation.seed
             drawn = None if each.draw is None else seed_of_draws(seed, each.draw)
-            found[place] = await futures.future(at, _change(futures, each), drawn, each.drawn_at)
+            change = Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
+            found[place] = await futures.future(at, change, drawn, each.drawn_at)
             on_outcome(found[place])
     return [found[place] for place in range(len(wanted))]
-
-
-def _change(futures: Futures[MeasureTrack], each: Undone) -> Change:
-    return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
 
 
 SHARES = 8  # the parts of its work that each process gets one by one, so that progress can be seen
@@ -107,21 +104,14 @@ class Processes(AbstractContextManager["Processes[Any]"], Generic[P]):
         self._pool.stop(at_once=error is not None)
 
 
-@contextmanager
-def beside_the_first(*, trusts: bool) -> Iterator[None]:
-    """Let this process run futures for another one, which has logged the run's warnings: it logs errors alone."""
-    known_code.trusts = trusts
-    output.level = logging.ERROR
-    with logging_to(None):
-        yield
-
-
 _begun = ExitStack()  # of a process, until it ends
 _opened: list[Callable[[], Any]] = []  # what the work of a process needs, opened when it is first asked for
 
 
 def _begin(opened: Callable[[], Any], trusts: bool) -> None:  # a pool passes them by position
-    _begun.enter_context(beside_the_first(trusts=trusts))
+    known_code.trusts = trusts
+    output.level = logging.ERROR  # the first process has logged the run's warnings
+    _begun.enter_context(logging_to(None))
     _opened.append(cache(opened))
 
 

@@ -6,7 +6,6 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import inspect
 from msgspec.structs import replace
@@ -41,6 +40,7 @@ from actors.runtime.counters import Counters, round_of
 from actors.store.rounds import ROUNDS
 from prism.config import Config, PopulationConfig
 from prism.config.attributes import measure_name, unknown_measure
+from prism.config.yaml_text import flat
 from prism.errors import PrismError, SettingError
 from prism.expectations import guess
 
@@ -127,7 +127,10 @@ class KnownMeasures:
             self._numbers |= {*totals}
             self._open |= {*totals}
         else:
-            self._note_totals(totals, "")
+            self._open |= {each for each in NAMED_BY_RUNS if each.partition(".")[0] in totals}
+            numbers = ((name, value) for name, value in flat(totals) if isinstance(value, int | float))
+            told = (name for name, value in numbers if not isinstance(value, bool))
+            self._numbers |= {name for name in told if not name.startswith(NAMED_BY_RUNS)}
         self._numbers |= {short for short, place in SHORT.items() if self._has(place)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
@@ -166,15 +169,6 @@ class KnownMeasures:
             self._numbers.add(place)
         elif isinstance(kind, inspect.DictType) and place != "world":
             self._open.add(place)
-
-    def _note_totals(self, value: Any, place: str) -> None:
-        if place in NAMED_BY_RUNS:
-            self._open.add(place)
-        elif isinstance(value, Mapping):
-            for name, each in value.items():
-                self._note_totals(each, f"{place}.{name}".lstrip("."))
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            self._numbers.add(place)
 
 
 def known_measures(config: Config) -> KnownMeasures | None:

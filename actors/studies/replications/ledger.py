@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_json, write_json
+from actors.core.files import read_json
 from actors.factory.own_code import raised
 from actors.factory.shipped import replications
 from actors.store.manifest import read_summary
@@ -20,7 +19,7 @@ from actors.studies.experiments.outcome import Outcome, Values
 from actors.studies.experiments.plan import Plan
 from actors.studies.replications.replication_plan import ReplicationPlan, computed_from_data
 from prism.answers import figure
-from prism.experiment import Compared, Published, compare, pseudo_values
+from prism.experiment import Compared, compare, pseudo_values
 
 LINE = "replication.json"
 DIGITS = 6  # significant digits of written numbers: the last digits of a sum depend on the processor
@@ -48,11 +47,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     asked: str
     prism: list[str]
 
-    def hits(self, *, fitted: bool) -> tuple[int, int]:
-        """Return the number of hits among the fitted or the predicted figures, and the number of these figures."""
-        found = [each.is_hit for each in self.figures if each.fitted == fitted]
-        return sum(found), len(found)
-
 
 def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcome: Outcome) -> Line:
     """Return the line of a replication whose cells all have a result."""
@@ -66,12 +60,16 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
     figures = []
     for name, asked in plan.replication.figures.items():
         computed = None if asked.computed is None else computed_from_data(plan, asked.computed)
-        figures.append(compare(name, asked, _values(asked, tables), computed))
+        sides = [tables[asked.measure, each] for each in asked.contrast or (asked.condition or "",)]
+        here = [one - other for one, other in zip(*sides, strict=True)] if asked.contrast else sides[0]
+        found = compare(name, asked, here, computed)
+        ends = {end: float(f"{getattr(found, end):.{DIGITS}g}") for end in ("here", "low", "high")}
+        figures.append(msgspec.structs.replace(found, **ends))
     summaries = [(cell, read_summary(cell_path(out, cell))) for cell in part.cells]
     digests = [[cell.condition, cell.seed, summary["digest"]] for cell, summary in summaries]
     return Line(
         name=plan.path.stem,
-        figures=[_rounded(each) for each in figures],
+        figures=figures,
         runs=len({cell.key for cell in part.cells}),
         calls=0 if outcome.model is None else outcome.model.calls,
         seconds=round(sum({cell.key: summary["wall_s"] for cell, summary in summaries}.values()), 1),
@@ -82,13 +80,6 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
 
 
 Tables = Mapping[tuple[str, str], list[float]]  # `{(measure, condition): a value for each seed}`
-
-
-def _values(asked: Published, tables: Tables) -> list[float]:
-    if asked.contrast is None:
-        return tables[asked.measure, asked.condition or ""]
-    first, second = (tables[asked.measure, condition] for condition in asked.contrast)
-    return [one - other for one, other in zip(first, second, strict=True)]
 
 
 def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
@@ -104,24 +95,15 @@ def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
         if place is None:
             continue
         runs = [cell_path(out, cell) for cell in part.cells if cell.condition == condition]
+
+        def number(some: object, function: Callable[..., Any] = plan.functions[place]) -> float:
+            return float(function(some))
+
         try:
-            found[measure, condition] = pseudo_values(runs, partial(_number, plan, place))
+            found[measure, condition] = pseudo_values(runs, number)
         except Exception as error:  # a user's code may raise anything
             raise RunDirectoryError(f"{out}: {place} ({condition}) raised {raised(error)}") from error
     return found
-
-
-def _number(plan: ReplicationPlan, place: str, runs: object) -> float:
-    return float(plan.functions[place](runs))
-
-
-def _rounded(each: Compared) -> Compared:
-    ends = {name: float(f"{getattr(each, name):.{DIGITS}g}") for name in ("here", "low", "high")}
-    return msgspec.structs.replace(each, **ends)
-
-
-def write_line(out: Path, line: Line) -> None:
-    write_json(out / LINE, line)
 
 
 def read_line(path: Path) -> Line | None:
@@ -142,7 +124,7 @@ HERE_SAID = (
     "here is the mean of the runs, and in brackets the range of compatible figures; for a direction (greater or less "
     "than 0), the 95% interval of the mean"
 )
-"""The explanation of the numbers of `said_here`."""
+"""The explanation of the numbers of `cells_of`."""
 
 
 class Entry(NamedTuple):
@@ -165,20 +147,13 @@ def entries() -> list[Entry]:
 
 def hits(line: Line, *, fitted: bool) -> str:
     """Return the hits among the fitted or the predicted figures, such as `3 of 5`."""
-    found, count = line.hits(fitted=fitted)
-    return f"{found} of {count}" if count else NONE
+    found = [each.is_hit for each in line.figures if each.fitted == fitted]
+    return f"{sum(found)} of {len(found)}" if found else NONE
 
 
-def said_here(each: Compared) -> str:
-    """Return the mean of the runs for a figure and the ends of its range, as `HERE_SAID` explains them."""
+def cells_of(each: Compared) -> tuple[str, str, str, str, str]:
+    """Return a figure, what was published, what is here as `HERE_SAID` explains it, `hit` or the miss, and its kind."""
     between = "" if each.low == each.high else f" ({figure(each.low)} to {figure(each.high)})"
-    return f"{figure(each.here)}{between}"
-
-
-def outcome_of_figure(each: Compared) -> str:
-    """Return `hit`, or `miss` with its reason."""
-    return "hit" if each.is_hit else f"miss: {each.why}"
-
-
-def kind_of(each: Compared) -> str:
-    return "fitted" if each.fitted else "predicted"
+    outcome = "hit" if each.is_hit else f"miss: {each.why}"
+    kind = "fitted" if each.fitted else "predicted"
+    return each.figure, each.published, f"{figure(each.here)}{between}", outcome, kind
