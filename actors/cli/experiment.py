@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -138,7 +139,7 @@ def refuse_lost(done: Executed, place: Path) -> None:
         raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
 
 
-def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) -> Executed:
+def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None, notes: Sequence[str] = ()) -> Executed:
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
     with locked(out), interruptible(KEPT):
@@ -175,7 +176,8 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None) ->
             problems = {**failed, **unread}
             counted = gateway and gateway.statistics()
         outcome = outcome_of(made, values, promised, out)
-        outcome = replace(outcome, model=use_of_model(made, out, counted, is_replay=tape is not None))
+        use = use_of_model(made, out, counted, is_replay=tape is not None)
+        outcome = replace(outcome, model=use, notes=[*notes, *outcome.notes])
         write_outcome(out, made, values, outcome)
         return Executed(made, outcome, values, problems)
 
@@ -255,7 +257,7 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, model: st
     notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
     answers = list[str]()
     if model is not None:
-        done = execute(plan, place, Where())
+        done = execute(plan, place, Where(), notes=notes)
         refuse_lost(done, place)
         answers = [each.text for each in done.outcome.answers]
     register(place, sealed)

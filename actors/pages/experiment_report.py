@@ -110,7 +110,8 @@ def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
     if line is not None:
         yield _published(line)
     yield audit_section(record.path)
-    yield Section("statistics", "Statistics", list(_statistics(record)))
+    notes = (missing(f"{note[:1].upper()}{note[1:]}.") for note in outcome.notes)
+    yield Section("statistics", "Statistics", [*_statistics(record), *notes])
     if charts := forest(_named(record), outcome.exploratory):
         yield Section("comparisons", "Comparisons", [grid(charts, "comparisons")])
     # Means: first those of the conditions that are compared.
@@ -182,7 +183,7 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
             yield tag("ul", *items[:WORDS_MAX])
             if len(items) > WORDS_MAX:
                 yield missing(f"{len(items) - WORDS_MAX:,} more stand in the table below the forest plot.")
-    # The number used in the correction: a hypothesis that was removed after the results counts, too.
+    # The number used in the correction.
     late = len(outcome.exploratory)
     if first := among.get(False, len(experiment.hypotheses) - late):
         corrected = f", corrected for the {first} planned hypotheses (Holm 1979)," if first > 1 else ""
@@ -199,7 +200,6 @@ def _statistics(record: ExperimentRecord) -> Iterator[Node]:
             "Exploratory: the hypothesis was made after there were results, so it needs new seeds to count. Its p "
             f"value is corrected for all {every:,} hypotheses together; those of planned ones are not changed by it."
         )
-    yield from (missing(f"{note[:1].upper()}{note[1:]}.") for note in outcome.notes)
 
 
 def _named(record: ExperimentRecord) -> list[tuple[str, Comparison]]:
