@@ -77,7 +77,9 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     set: dict[str, Any] = {}  # `{dotted path: value}` for all runs
     data: str | None = None  # the file of real cascades, as the file names it; None if there is none
     holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0  # the share of the cascades that is not fitted
-    parameters: dict[str, Range]  # what is fitted: before the data, all places in a range are equally likely
+    parameters: Annotated[
+        dict[str, Range], Meta(min_length=1, max_length=PARAMETERS_MAX)
+    ]  # what is fitted: before the data, all places in a range are equally likely
     targets: dict[str, Target]  # what it is fitted to
     checks: dict[str, Target] = {}  # what is compared after the fit, and not fitted
     budget: Budget = Budget()
@@ -99,10 +101,19 @@ def _checked(file: Calibration) -> Calibration:
         raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:
         raise _refused("targets", "expected one target or more")
+    # What is set in two places, and parameters that are no ranges or without an effect.
+    for part, names in (("set", file.set), ("parameters", file.parameters)):
+        if SEED_KEY in names:
+            raise _refused(f"{part}.{SEED_KEY}", "follows from the key seed")
     for name, each in file.parameters.items():
         if each.problem:
             raise _refused(f"parameters.{name}", each.problem)
-    _check_names(file)
+        if name.startswith(WITHOUT_EFFECT):
+            raise _refused(f"parameters.{name}", "changes no result of a run, so nothing can be fitted by it")
+        if name in file.set:
+            raise _refused(f"set.{name}", "is a parameter, too")
+    if twice := [name for name in file.checks if name in file.targets]:
+        raise _refused(f"checks.{twice[0]}", "is a target, too: a check is not fitted")
     for part, targets in (("targets", file.targets), ("checks", file.checks)):
         for name, target in targets.items():
             _check_target(f"{part}.{name}", target, has_data=file.data is not None)
@@ -111,34 +122,15 @@ def _checked(file: Calibration) -> Calibration:
     return file
 
 
-def _check_names(file: Calibration) -> None:
-    """Refuse what is set in two places, and a parameter without an effect."""
-    for part, names in (("set", file.set), ("parameters", file.parameters)):
-        if SEED_KEY in names:
-            raise _refused(f"{part}.{SEED_KEY}", "follows from the key seed")
-    idle = next((name for name in file.parameters if name.startswith(WITHOUT_EFFECT)), None)
-    if idle is not None:
-        raise _refused(f"parameters.{idle}", "changes no result of a run, so nothing can be fitted by it")
-    both = next((name for name in file.parameters if name in file.set), None)
-    if both is not None:
-        raise _refused(f"set.{both}", "is a parameter, too")
-    twice = next((name for name in file.checks if name in file.targets), None)
-    if twice is not None:
-        raise _refused(f"checks.{twice}", "is a target, too: a check is not fitted")
-
-
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
         raise _refused(key, "expected a measure or a shape")
-    given = [name for name in ("value", "holdout", "error") if getattr(target, name) is not None]
     if target.shape is None:
-        if target.value is None:
-            raise _refused(key, "expected a value: the real number")
-        if target.tolerance is None:
-            raise _refused(key, "expected a tolerance: the deviation that counts as 1")
-        if not target.source:
-            raise _refused(key, "expected a source: where the number is from")
-    elif given:
+        needs = {"value": "the real number", "tolerance": "the deviation that counts as 1"}
+        needs["source"] = "where the number is from"
+        if lacking := [name for name in needs if getattr(target, name) in (None, "")]:
+            raise _refused(key, f"expected a {lacking[0]}: {needs[lacking[0]]}")
+    elif given := [name for name in ("value", "holdout", "error") if getattr(target, name) is not None]:
         raise _refused(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
     elif not has_data:
         raise _refused(f"{key}.shape", "is compared with cascades, and there is no data")

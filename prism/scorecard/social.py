@@ -23,7 +23,7 @@ from prism.columns import Floats, Ints
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.facts import Agreement, Fact, agreement_of
-from prism.scorecard.matched import NEIGHBOURS, Comparison, Matching
+from prism.scorecard.matched import NEIGHBOURS, Matching
 from prism.scorecard.trees import Shapes, together
 from prism.social.people.hours import hour_at
 from prism.wording import counted
@@ -46,17 +46,12 @@ HOURS_LIMIT: Final = 0.1
 CORRELATION_LIMIT: Final = 0.2
 
 _SHAPES: Final = (
-    ("depth", "depth"),
-    ("breadth_share", "breadth share"),
-    ("virality", "virality"),
-    ("half_minutes", "minutes to half"),
+    ("depth", "depth", "Vosoughi et al. 2018"),
+    ("breadth_share", "breadth share", "Vosoughi et al. 2018"),
+    ("virality", "virality", "Goel et al. 2016"),
+    ("half_minutes", "minutes to half", "the cascades' own delays"),
 )
-_SHAPE_SOURCES: Final = {
-    "depth": "Vosoughi et al. 2018",
-    "breadth_share": "Vosoughi et al. 2018",
-    "virality": "Goel et al. 2016",
-    "half_minutes": "the cascades' own delays",
-}
+"""(name, words, source) of each."""
 _MATCHED: Final = "; at equal sizes as in Juul & Ugander 2021"
 _SYSOMOS: Final = "Sysomos 2010: 71% of 1.2 billion tweets had neither reply nor retweet"
 _PEW: Final = "Wojcik & Hughes 2019 (Pew): a tenth of the users make 80% of the tweets"
@@ -191,11 +186,20 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str) -> list[Fact]:
     is_few = len(matching) < CASCADES_MIN
     note = "; ".join(filter(None, (doubt, few if is_few else "")))
     facts = []
-    for name, label in _SHAPES:
+    for name, label, source in _SHAPES:
         simulated, theirs = (getattr(each, name).astype(np.float64) for each in (ours.shapes, real))
-        limit, source = f"distance <= {SHAPE_LIMIT}", _SHAPE_SOURCES[name] + _MATCHED
-        fact = Fact(name=label, real=float(np.median(theirs)), limit=limit, source=source, note=note)
-        facts.append(fact if is_few else _shape_fact(fact, matching.compare(simulated, theirs), authors))
+        limit, middle = f"distance <= {SHAPE_LIMIT}", float(np.median(theirs))
+        fact = Fact(name=label, real=middle, limit=limit, source=source + _MATCHED, note=note)
+        if not is_few:  # it is not judged if there is a doubt
+            found = matching.compare(simulated, theirs)
+            told = (
+                f"{note and note + '; '}medians of {found.matched} cascades by {authors} authors, beside real ones (as "
+                f"many as {found.effective:.0f} of equal weights)"
+            )
+            agreement = Agreement.UNKNOWN if note else agreement_of(found.distance <= SHAPE_LIMIT)
+            numbers = {"real": found.real, "simulated": found.simulated, "distance": found.distance}
+            fact = replace(fact, **numbers, agreement=agreement, note=told)
+        facts.append(fact)
     virality, real_virality = ours.shapes.virality, real.virality
     weights = None if is_few else matching.real_weights()
     theirs_together = rank_correlation(real_sizes, real_virality, weights)
@@ -203,27 +207,10 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str) -> list[Fact]:
     fact = Fact(name="size and virality", real=theirs_together, limit=limit, source=_GOEL, note=note)
     if not is_few:  # that of the real cascades has the weights of the run's sizes
         kept = sizes[matching.kept], virality[matching.kept]
-        found = rank_correlation(*kept)
-        agreement = agreement_of(abs(found - theirs_together) <= CORRELATION_LIMIT)
-        agreement = Agreement.UNKNOWN if doubt else agreement
-        fact = replace(fact, simulated=found, agreement=agreement)
+        together_here = rank_correlation(*kept)
+        is_met = abs(together_here - theirs_together) <= CORRELATION_LIMIT
+        fact = replace(fact, simulated=together_here, agreement=Agreement.UNKNOWN if doubt else agreement_of(is_met))
     return [*facts, fact]
-
-
-def _shape_fact(fact: Fact, found: Comparison, authors: int) -> Fact:
-    """Return a fact with its comparison; it is not judged if its note has a doubt."""
-    note = (
-        f"{fact.note and fact.note + '; '}medians of {found.matched} cascades by {authors} authors, beside "
-        f"real ones (as many as {found.effective:.0f} of equal weights)"
-    )
-    return replace(
-        fact,
-        real=found.real,
-        simulated=found.simulated,
-        distance=found.distance,
-        agreement=Agreement.UNKNOWN if fact.note else agreement_of(found.distance <= SHAPE_LIMIT),
-        note=note,
-    )
 
 
 def _single_posts(ours: _Cascades, left_out: int) -> Fact:

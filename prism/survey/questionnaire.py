@@ -96,20 +96,14 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
             if seen[item.id.lower()] > 1:
                 problem = f"expected an id of its own for each question, got {item.id!r} a second time"
                 raise SettingError("questions", problem, keys=[f"questions[{place}].id"])
-        return items, _moments(file.at)
+        moments = {f"round {file.at}": file.at} if isinstance(file.at, int) else file.at
+        if moments is not None and not 1 <= len(moments) <= MOMENTS_MAX:
+            raise SettingError("at", f"expected 1 to {MOMENTS_MAX} moments, got {len(moments)}", keys=["at"])
+        return items, moments or {}
 
     (items, at), top = read_as(text, source, _File, checked)
     lines = {item.id: top.line(f"questions[{place}].id") for place, item in enumerate(items)}
     return Questionnaire(source=source, items=items, lines=lines, at=at)
-
-
-def _moments(at: int | dict[str, int] | None) -> dict[str, int]:
-    if at is None:
-        return {}
-    moments = {f"round {at}": at} if isinstance(at, int) else at
-    if not 1 <= len(moments) <= MOMENTS_MAX:
-        raise SettingError("at", f"expected 1 to {MOMENTS_MAX} moments, got {len(moments)}", keys=["at"])
-    return moments
 
 
 def _checked(item: Item, key: str) -> Item:
@@ -138,16 +132,13 @@ def _checked(item: Item, key: str) -> Item:
         return msgspec.structs.replace(item, text=text, options=options)
     if item.labels and (item.scale is None or len(item.labels) != 2):
         raise _wrong(key, "labels", f"expected two texts, for the ends of a scale, got {len(item.labels)}")
-    if item.scale is not None:
-        _check_scale(item.scale, key)
-    return msgspec.structs.replace(item, text=text, labels=tuple(one_line(each, OPTION_CHARS) for each in item.labels))
-
-
-def _check_scale(scale: tuple[int, ...], key: str) -> None:
-    if len(scale) != 2 or not 1 <= scale[1] - scale[0] < POINTS_MAX or max(map(abs, scale)) > 1_000_000:
+    if (scale := item.scale) is not None and (
+        len(scale) != 2 or not 1 <= scale[1] - scale[0] < POINTS_MAX or max(map(abs, scale)) > 1_000_000
+    ):
         got = ", ".join(map(str, scale[:5]))
         problem = f"expected two whole numbers, the lowest and the highest, at most 100 apart, as [1, 7], got [{got}]"
         raise _wrong(key, "scale", problem)
+    return msgspec.structs.replace(item, text=text, labels=tuple(one_line(each, OPTION_CHARS) for each in item.labels))
 
 
 def _wrong(key: str, name: str, problem: str) -> SettingError:
