@@ -89,11 +89,7 @@ OTHER = {
 TEXTS: dict[str, str] = {**MARKUP, **TERMINAL, **UNICODE, **SPREADSHEET, **OTHER}
 """Every text of this module by its name. Each of them can be encoded as UTF-8, so a journal can hold it."""
 
-SURROGATES = {
-    "lone_high_surrogate": "a\ud83db",
-    "lone_low_surrogate": "a\ude00b",
-    "surrogate_escape": "a\udc9bb",
-}
+SURROGATES = {"lone_high_surrogate": "a\ud83db", "lone_low_surrogate": "a\ude00b", "surrogate_escape": "a\udc9bb"}
 """Texts of Python that are no UTF-8, so no journal holds them: for whatever is given texts in memory, or as JSON."""
 
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

@@ -146,10 +146,7 @@ SETTINGS: Final[dict[str, Sections]] = {
     },
     "changes": {
         **CHANGES,
-        "interventions": [
-            {"tick": 20, "follow": [[0, 1], [2, 3]]},
-            {"tick": 30, "unfollow": [[0, 1]]},
-        ],
+        "interventions": [{"tick": 20, "follow": [[0, 1], [2, 3]]}, {"tick": 30, "unfollow": [[0, 1]]}],
     },
     "economy": {**ECONOMY, "interventions": [{"round": 3, "shock": {"inflation": 2.0}}]},
 }

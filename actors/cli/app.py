@@ -13,12 +13,7 @@ from actors.cli.command import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.machine import safe_path
 from actors.logs.output import output, say_json
-from actors.logs.standard_streams import (
-    escape_unencodable,
-    name_standard_output,
-    open_missing,
-    protect_standard_error,
-)
+from actors.logs.standard_streams import escape_unencodable, name_standard_output, open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines

@@ -49,14 +49,7 @@ SHOWN_AFTER_S = 2.0
 @TRUST
 @with_log_options
 def ask(  # one for each option
-    path: Path,
-    *,
-    questions: Path,
-    at: int | None,
-    agents: str,
-    form: str,
-    out: Path | None,
-    overrides: Sequence[str],
+    path: Path, *, questions: Path, at: int | None, agents: str, form: str, out: Path | None, overrides: Sequence[str]
 ) -> None:
     """Put a questionnaire to people of a run, as they were at a moment of it.
 
@@ -77,13 +70,7 @@ def ask(  # one for each option
         return Standing(words, survey.answers, survey.wanted)
 
     try:
-        with (
-            ended_by_signals(),
-            survey.kept(form),
-            progress_shown(standing),
-            logging_trouble(),
-            ungrouped(),
-        ):
+        with ended_by_signals(), survey.kept(form), progress_shown(standing), logging_trouble(), ungrouped():
             anyio.run(survey.ask)
     except BaseException:
         if survey.answers:

@@ -39,13 +39,7 @@ from prism.wording import counted
 @flag("--force", help="Replace an export that is there.")
 @TRUST
 def export_command(
-    paths: tuple[Path, ...],
-    form: str | None,
-    out: Path | None,
-    tables: str,
-    sql: str | None,
-    *,
-    force: bool,
+    paths: tuple[Path, ...], form: str | None, out: Path | None, tables: str, sql: str | None, *, force: bool
 ) -> None:
     """Write what happened in runs as CSV or Parquet tables.
 

@@ -97,13 +97,7 @@ def run(  # one for each option
 @DETAILS
 @with_log_options
 def resume(  # one for each option
-    path: Path,
-    ticks: int | None,
-    overrides: Sequence[str],
-    *,
-    accept_settings: bool,
-    cut_damage: bool,
-    details: bool,
+    path: Path, ticks: int | None, overrides: Sequence[str], *, accept_settings: bool, cut_damage: bool, details: bool
 ) -> None:
     """Continue a run that ended early, or make a run longer.
 

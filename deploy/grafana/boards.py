@@ -272,10 +272,7 @@ COSTS = board(
     "llm.prices, and 0 without them. All numbers are of the whole run, over all resumes.",
     {
         "In one look": (
-            number(
-                "Spent | currencyUSD | US dollars so far.",
-                COST,
-            ),
+            number("Spent | currencyUSD | US dollars so far.", COST),
             number("An hour | currencyUSD | US dollars an hour, over the last 15 minutes.", f"3600 * {COST_TREND}"),
             number(
                 "At the end | currencyUSD | US dollars at the last tick, at the rate of the last 15 minutes.",

@@ -79,12 +79,7 @@ def stacked(told: str, expr: str, label: str, colors: Mapping[str, str] | None =
 
 
 def number(
-    told: str,
-    queries: Queries,
-    limits: Sequence[tuple[float, str]] = (),
-    *,
-    width: int = 4,
-    nothing: str = "no data",
+    told: str, queries: Queries, limits: Sequence[tuple[float, str]] = (), *, width: int = 4, nothing: str = "no data"
 ) -> Panel:
     """Return a panel with the latest known value in large digits.
 

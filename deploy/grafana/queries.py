@@ -83,8 +83,7 @@ SECONDS_LEFT = share(TICKS_LEFT, trend("prism_ticks_total"))
 COST, COST_TREND = now("prism_llm_cost_usd_total"), trend("prism_llm_cost_usd_total")
 COST_AT_END = f"{COST} + {TICKS_LEFT} * {share(COST_TREND, trend('prism_ticks_total'))}"
 BUDGET_LEFT_S = share(
-    f"({now('prism_llm_budget', 'cap')} - {now('prism_llm_budget_used', 'cap')})",
-    trend("prism_llm_budget_used", "cap"),
+    f"({now('prism_llm_budget', 'cap')} - {now('prism_llm_budget_used', 'cap')})", trend("prism_llm_budget_used", "cap")
 )
 
 UNDECIDED, AMBIGUOUS = 'prism_decisions_total{source=~"fallback|timeout"}', 'prism_decisions_total{source!="rule"}'

@@ -13,13 +13,7 @@ from prism.no_effect import NoEffect
 from tests.catalogue import catalogue
 from tests.paths import FIELD, ROOT
 
-SMALL = (
-    "population.size=100",
-    "oracle.backend=choice",
-    "oracle.tape=off",
-    "run.tick_s=0",
-    "metrics.enabled=false",
-)
+SMALL = ("population.size=100", "oracle.backend=choice", "oracle.tape=off", "run.tick_s=0", "metrics.enabled=false")
 GRAPH = "population.graph."
 OTHERS = {
     "higgs": "a graph from afar",

@@ -108,17 +108,9 @@ def test_a_flipped_bit_is_named_by_byte_and_tick(run: Path, prism: Prism) -> Non
         (ROUNDS, becomes(b""), "has no row of round 1"),
         (ROUNDS, rows(lambda all_: all_[:3]), "has no row of round 3"),
         (ROUNDS, rows(lambda all_: [all_[0], *all_[2:]]), "what follows its header is not the row of the next round"),
-        (
-            ROUNDS,
-            rows(lambda all_: [*all_[:2], all_[3]]),
-            "what follows round 1 is not the row of the next round",
-        ),
+        (ROUNDS, rows(lambda all_: [*all_[:2], all_[3]]), "what follows round 1 is not the row of the next round"),
         (ROUNDS, rows(lambda all_: [*all_, all_[3]]), "what follows round 3 is not the row of the next round"),
-        (
-            ROUNDS,
-            rows(lambda all_: [*all_[:3], all_[3][:-3]]),
-            "what follows round 2 is not the row of the next round",
-        ),
+        (ROUNDS, rows(lambda all_: [*all_[:3], all_[3][:-3]]), "what follows round 2 is not the row of the next round"),
         (
             ROUNDS,
             rows(lambda all_: [*all_, all_[3].replace("3,36,", "4,48,")]),
