@@ -18,7 +18,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 test-slow test-landing: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 
-.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers profile soak soak-virtual dashboards rules mutants lock clean
+.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers profile soak soak-virtual dashboards mutants lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -141,11 +141,8 @@ soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watche
 soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, an hour)
 	$(BIN)/python -m deploy.soak.virtual --ticks $(TICKS) --out runs/soak-virtual-$$(date +%Y%m%d-%H%M%S)
 
-dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
-	$(BIN)/python -m deploy.grafana.build
-
-rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prometheus/rules
-	$(BIN)/python -m deploy.prometheus_rule
+dashboards: $(READY) ## build deploy/grafana/dashboards from their code, and deploy/kubernetes/prometheusrule.yaml
+	$(BIN)/python -m deploy.build
 
 mutants: $(READY) ## plant 200 faults one at a time, and count those that the tests find (MUTANTS=..., an hour or more)
 	$(BIN)/python -m tests.mutants --mutants $(or $(MUTANTS),200)

@@ -190,11 +190,6 @@ INSTRUMENTS: tuple[Instrument, ...] = (
     ),
     Instrument("prism_messages_total{kind,outcome}", "Messages between actors.", _messages),
     Instrument("prism_mailbox_messages{mailbox}", "Messages waiting.", _depths),
-    Instrument(
-        "prism_mailbox_depth_max{mailbox}",
-        "The most messages that have waited at once.",
-        lambda now: {name: box.depth_max for name, box in now.run.mailboxes.items()},
-    ),
     Instrument("prism_actor_restarts_total{kind,reason}", "Crashes, by their consequence.", _restarts),
     Instrument(
         "prism_llm_calls_total{model,outcome}",

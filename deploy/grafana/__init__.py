@@ -1,1 +1,1 @@
-"""Grafana dashboards, built by code: `python -m deploy.grafana.build` writes them to deploy/grafana/dashboards."""
+"""Grafana dashboards, built by code: `python -m deploy.build` writes them to deploy/grafana/dashboards."""

@@ -379,17 +379,8 @@ RUNTIME = board(
                 {"{{mailbox}}": now("prism_mailbox_messages", "mailbox")},
             ),
             lines(
-                "Most messages that ever waited | short | By mailbox, against run.mailbox_capacity and "
-                "oracle.queue_size.",
-                {"{{mailbox}}": now("prism_mailbox_depth_max", "mailbox")},
-            ),
-            lines(
-                "Messages delivered | ops | A second, by kind.",
-                {"{{kind}}": rate('prism_messages_total{outcome="delivered"}', "kind")},
-            ),
-            lines(
-                "Messages refused | ops | A second. A refused message is sent again by its sender.",
-                {"{{kind}} {{outcome}}": rate('prism_messages_total{outcome!="delivered"}', "kind", "outcome")},
+                "Messages | ops | A second, by kind. A refused message is sent again by its sender.",
+                {"{{kind}} {{outcome}}": rate("prism_messages_total", "kind", "outcome")},
                 table=True,
             ),
             lines(
@@ -410,18 +401,14 @@ RUNTIME = board(
                 {"{{shard}}": SHARD_WORK},
             ),
             lines(
-                "Skew of shards | short | Work of the busiest shard over the mean of all: 1 is even. The busiest one "
-                "sets the pace.",
-                f"max by (run_id) ({SHARD_WORK}) / (avg by (run_id) ({SHARD_WORK}) > 0)",
+                "Wait for shards | percentunit | Share of the time in which the engine waits for the slowest shard; "
+                "only with run.shards.",
+                rate("prism_shard_wait_seconds_total"),
             ),
             lines(
                 "Exchange with shards | Bps | Bytes a second, by direction; only with run.shards.",
                 {"{{direction}}": rate("prism_shard_bytes_total", "direction")},
-            ),
-            lines(
-                "Wait for shards | percentunit | Share of the time in which the engine waits for the slowest shard; "
-                "only with run.shards.",
-                rate("prism_shard_wait_seconds_total"),
+                width=24,
             ),
         ),
         "Process and disk": (

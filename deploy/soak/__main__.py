@@ -190,7 +190,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--set", dest="settings", metavar="KEY=VALUE", help="over the configuration", action="append", default=[])
     add("--rounds-before", type=int, default=100, help="rounds of the world before (%(default)d)")
     add("--out", type=Path, default=Path("runs/soak-report"), help="a new directory (%(default)s)")
-    options = parser.parse_args(arguments)
+    return new_directory(parser, parser.parse_args(arguments))
+
+
+def new_directory(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
+    """Make the directory of the report, and return the options."""
     try:
         options.out.mkdir(parents=True)
     except FileExistsError:

@@ -34,13 +34,12 @@ from actors.metrics.observer import Metrics
 from actors.runtime.gc_pause import share_one_heap
 from actors.testing import run_in_virtual_time
 from deploy.scrape import Scrape
+from deploy.soak.__main__ import CONFIG, PRISM, SERVER, new_directory
 from deploy.soak.report import KIB, MEMORY, MIB, WARM_UP, Samples, counts, finish
 from deploy.soak.virtual_model import VirtualModel
 from prism.config import Config
 from prism.llm import SocialModelOracle
-from tests.standin import Fault, FaultPlan, Latency, Spell, SpellKind
 
-CONFIG = Path(__file__).parents[2] / "configs" / "soak.yaml"
 SETTINGS: dict[str, object] = {
     "population.ambiguity": 0.1,  # a hundred people ask less than ten thousand do: a question in three or four ticks
     "oracle.max_calls": 1_000_000_000,
@@ -50,17 +49,6 @@ SETTINGS: dict[str, object] = {
     "run.log_max_mb": 0.1,  # so that the log is set aside many times
     "metrics.enabled": False,  # its page is made here, without a socket
 }
-LATENCY = Latency(mean_s=0.3, p99_s=2.0)
-FAULTS = FaultPlan(
-    shares={Fault.HANG: 0.01, Fault.RESET: 0.01, Fault.ERROR: 0.01, Fault.BUSY: 0.01, Fault.NOT_JSON: 0.01}
-)
-SPELLS = (
-    Spell(kind=SpellKind.OUTAGE, every_s=3600, least_s=10, most_s=300),
-    Spell(kind=SpellKind.SILENCE, every_s=5400, least_s=10, most_s=120),
-    Spell(kind=SpellKind.BUSY, every_s=1800, least_s=10, most_s=60),
-    Spell(kind=SpellKind.LIMIT, every_s=1800, least_s=5, most_s=60),
-    Spell(kind=SpellKind.SLOW, every_s=3600, least_s=60, most_s=600),
-)
 MILLION = 1_000_000
 FILES: Final = {"journal.prism": "journal", "oracle.log": "oracle's log", "rounds.csv": "rounds.csv"}
 TOTALS: Final = ("processor time, ms a tick", *(f"{name}, bytes a tick" for name in FILES.values()))
@@ -111,7 +99,7 @@ def soak(
     config: Config, out: Path, every: int, model_type: type[VirtualModel] = VirtualModel
 ) -> tuple[RunResult, VirtualModel, Samples]:
     """Run in virtual time, and return the result, the model that was asked, and the samples."""
-    model = model_type(LATENCY, FAULTS, SPELLS, config.llm.timeout_s)
+    model = model_type(SERVER.latency, SERVER.faults, SERVER.spells, config.llm.timeout_s)
     oracle = SocialModelOracle(model, config.llm, config.simulation.seed)
     samples, run = Samples(out / "virtual.csv", (*COLUMNS, *TOTALS), TOTALS), out / "run"
 
@@ -130,11 +118,7 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.ticks * min(0.5, 1 - WARM_UP) < 25 * options.every:
         parser.error("a trend needs 20 samples in the second half: more --ticks, less --every")
-    try:
-        options.out.mkdir(parents=True)
-    except FileExistsError:
-        parser.error(f"{options.out} exists already")
-    return options
+    return new_directory(parser, options)
 
 
 def main() -> None:
@@ -145,7 +129,7 @@ def main() -> None:
     # The run's log lines are in its directory, too.
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
         result, model, samples = soak(settings_of(options.people, options.ticks), options.out, options.every)
-    command = [sys.executable, "-m", "actors.cli", "verify", "--quick", str(options.out / "run")]
+    command = [*PRISM, "verify", "--quick", str(options.out / "run")]
     is_whole, summary = subprocess.run(command, check=False).returncode == 0, result.summary
     try:
         slopes = samples.slopes(MILLION)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from deploy.build import DASHBOARDS, render
 from deploy.grafana.boards import BOARDS
-from deploy.grafana.build import DASHBOARDS, render
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, read_yaml
 from tests.paths import ROOT
@@ -27,7 +27,7 @@ def panels(board: Board) -> list[dict[str, Any]]:
 @every_board
 def test_the_committed_dashboard_is_the_one_that_the_code_builds(board: Board) -> None:
     committed = (DASHBOARDS / f"{board['uid']}.json").read_text(encoding="utf-8")
-    assert committed == render(board), "run: python -m deploy.grafana.build"
+    assert committed == render(board), "run: make dashboards"
 
 
 @every_board

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
-from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
+from deploy.build import RULE, RULE_FILES, prometheus_rule
 from tests.catalogue import catalogue
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings

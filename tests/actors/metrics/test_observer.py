@@ -171,7 +171,6 @@ def test_what_is_shown_is_what_the_summary_says() -> None:
         summary.world[name] for name in ("posts", "replies", "reshares")
     )
     assert shown.value("prism_likes_total") == summary.world["likes"]
-    assert all(shown.value("prism_mailbox_depth_max", mailbox=name) for name in ("engine", "decisions", "oracle"))
     assert shown.value("prism_event_loop_tasks") > SMALL.population.size
 
 

@@ -1,18 +1,24 @@
-"""The script that writes the PrometheusRule of the kustomization: the rules of Prometheus, for its operator.
+"""The script that writes what is built: Grafana's dashboards, and the rules of Prometheus for its Kubernetes operator.
 
-python -m deploy.prometheus_rule
+python -m deploy.build
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
+from typing import Any
+
+from deploy.grafana.boards import BOARDS
 
 HERE = Path(__file__).parent
+DASHBOARDS = HERE / "grafana" / "dashboards"
 RULE_FILES = tuple(HERE / "prometheus" / "rules" / f"{name}.yml" for name in ("recording", "alerts", "kubernetes"))
 RULE = HERE / "kubernetes" / "prometheusrule.yaml"
 HEAD = """\
-# Written by `make rules` from deploy/prometheus/rules: change it there.
+# Written by `make dashboards` from deploy/prometheus/rules: change it there.
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:
@@ -22,6 +28,11 @@ spec:
 """
 
 
+def render(board: Mapping[str, Any]) -> str:
+    """Return a dashboard as the JSON that Grafana reads."""
+    return json.dumps(board, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
 def prometheus_rule() -> str:
     """Return the text of the PrometheusRule: the groups of the files as they stand, with their comments."""
     texts = [path.read_text(encoding="utf-8") for path in RULE_FILES]
@@ -29,6 +40,8 @@ def prometheus_rule() -> str:
 
 
 def main() -> None:
+    for board in BOARDS:
+        (DASHBOARDS / f"{board['uid']}.json").write_text(render(board), encoding="utf-8")
     RULE.write_text(prometheus_rule(), encoding="utf-8")
 
 
