@@ -104,7 +104,8 @@ def serve(**given: Any) -> None:
     shares = dict.fromkeys(Fault, given["faults"] / len(Fault)) if given["faults"] else {}
 
     def note(exchange: Exchange) -> None:
-        print(exchange.line(), file=log, flush=True)
+        log.write(f"{exchange.line()}\n")
+        log.flush()
 
     try:
         settings = ServerSettings(

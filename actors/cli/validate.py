@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -48,9 +49,10 @@ def validate(config: Path | None, overrides: Sequence[str], *, foretells: bool, 
     with placing(path, overrides):
         built = build_with_progress(settings)
         if settings.metrics.enabled:
-            from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
+            from actors.metrics.endpoint import read_credentials, read_tls  # noqa: PLC0415  # most runs serve nothing
 
-            check_access(settings.metrics)
+            read_tls(settings.metrics)
+            read_credentials(settings.metrics, os.environ)
         check_oracle(settings)
     simulation, deliberates = settings.simulation, deliberation(settings)
     length = f"{simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks ({simulation.length:,} ticks)"

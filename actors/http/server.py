@@ -120,7 +120,7 @@ class Server:
         while not served.done():
             await asyncio.wait([served], timeout=LOOK_EVERY_S)
             self._clients.look()
-        self._clients.drop_all()  # those that do not take their answers
+        self._clients.drop()  # those that do not take their answers
         for _ in range(2):  # the loop closes their sockets
             await asyncio.sleep(0)
 
@@ -151,7 +151,7 @@ class Server:
         self._noted_at = now
         error = context.get("exception") or RuntimeError(context["message"])
         log_failure(f"{self._options.name}_request_failed", error, self._options.name)
-        self._clients.drop_waiting()
+        self._clients.drop(are_waiting=True)
 
 
 BUSY = PlainTextResponse("too many requests at once; come again in a second\n", 503)
@@ -192,14 +192,11 @@ class Clients:
             if client in late or now - asked_at > most_s or now - moved_at >= SILENCE_MAX_S:
                 client.transport.abort()
 
-    def drop_waiting(self) -> None:
+    def drop(self, *, are_waiting: bool = False) -> None:
+        """Drop all clients, or those alone that have not sent a request."""
         for client in list(self._connections):
-            if client.cycle is None:
+            if client.cycle is None or not are_waiting:
                 client.transport.abort()
-
-    def drop_all(self) -> None:
-        for client in list(self._connections):
-            client.transport.abort()
 
 
 def listen(host: str, port: int, use: str, names: tuple[str, str]) -> socket.socket:

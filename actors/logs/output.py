@@ -60,7 +60,7 @@ def say(message: str, *, level: str = "info") -> None:
     if output.is_json:
         say_json(level, "message", message=message)
     else:
-        _write(f"prism: {printable_lines(message)}\n")
+        write_error(f"prism: {printable_lines(message)}\n")
 
 
 def say_json(level: str, event: str, **facts: Any) -> None:
@@ -75,7 +75,7 @@ def say_json(level: str, event: str, **facts: Any) -> None:
             "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         }
         clean = Redaction(os.environ)(None, level, fields)
-        _write(f"{json.dumps(clean, default=str)}\n")
+        write_error(f"{json.dumps(clean, default=str)}\n")
 
 
 def is_shown() -> bool:
@@ -83,7 +83,8 @@ def is_shown() -> bool:
     return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
 
 
-def _write(text: str) -> None:
+def write_error(text: str) -> None:
+    """Print on the standard error of the moment: a live display replaces `sys.stderr` while it runs."""
     if sys.stderr is not None:  # a process without a console has no standard error
         sys.stderr.write(text)
         sys.stderr.flush()

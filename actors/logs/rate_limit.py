@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
@@ -32,14 +31,6 @@ LINES_MAX = 20
 PERIOD_S = 60.0
 
 
-class _Window(msgspec.Struct):
-    """The lines of one kind since `begun`: how many were logged, and how many were left out."""
-
-    begun: float
-    logged: int = 0
-    left_out: int = 0
-
-
 class LogLimit:
     """A structlog processor that drops warnings and errors of one name beyond the first 20 of a minute.
 
@@ -51,7 +42,8 @@ class LogLimit:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._windows: dict[str, _Window] = {}
+        self._counts: dict[str, tuple[float, int]] = {}
+        """`{name: (the beginning of its minute, its events since)}`."""
         self._lock = Lock()
         """Events come from the run's thread and from the threads that serve its metrics."""
 
@@ -62,32 +54,26 @@ class LogLimit:
         if name == LEFT_OUT:
             return event
         now = self._clock()
-        with self._lock:
-            ended = self._end([each for each, window in self._windows.items() if now - window.begun >= PERIOD_S])
-            is_logged = method not in LIMITED
-            if not is_logged:
-                window = self._windows.setdefault(name, _Window(now))
-                is_logged = window.logged < LINES_MAX
-                window.logged += is_logged
-                window.left_out += not is_logged
-        self._report(ended)
-        if not is_logged:
-            raise structlog.DropEvent
+        self._end_minutes(now - PERIOD_S)
+        if method in LIMITED:
+            with self._lock:
+                begun, count = self._counts.get(name, (now, 0))
+                self._counts[name] = begun, count + 1
+            if count >= LINES_MAX:
+                raise structlog.DropEvent
         return event
 
     def flush(self) -> None:
         """Log how many lines have been left out so far."""
+        self._end_minutes(float("inf"))
+
+    def _end_minutes(self, before: float) -> None:
+        """End the minutes that have begun until then, and log how many lines each has left out."""
         with self._lock:
-            ended = self._end(list(self._windows))
-        self._report(ended)
-
-    def _end(self, names: list[str]) -> dict[str, int]:
-        """End the minutes of these names; return `{name: lines left out}` of those that had any."""
-        ended = {name: self._windows.pop(name).left_out for name in names}
-        return {name: count for name, count in ended.items() if count}
-
-    @staticmethod
-    def _report(left_out: dict[str, int]) -> None:
-        for name, count in left_out.items():
-            limit = f"{LINES_MAX} in {PERIOD_S:.0f} s"
-            structlog.get_logger().warning(LEFT_OUT, of=name, lines=count, limit=limit)
+            ended = {name: count for name, (begun, count) in self._counts.items() if begun <= before}
+            for name in ended:
+                del self._counts[name]
+        for name, count in ended.items():
+            if count > LINES_MAX:
+                limit = f"{LINES_MAX} in {PERIOD_S:.0f} s"
+                structlog.get_logger().warning(LEFT_OUT, of=name, lines=count - LINES_MAX, limit=limit)

@@ -26,29 +26,10 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from actors.core.events import FILE_ONLY
 from actors.core.threads import in_threads
 from actors.logs.line_file import SIZE_MAX, LineFile
-from actors.logs.output import is_shown, output
+from actors.logs.output import is_shown, output, write_error
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
 from prism.quoting import printable, printable_lines
-
-
-class _CurrentStderr:
-    """The standard error of the moment: a live display replaces `sys.stderr` while it runs."""
-
-    def write(self, text: str) -> int:
-        return 0 if sys.stderr is None else sys.stderr.write(text)
-
-    def flush(self) -> None:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-
-
-def _drop_file_only(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    """Return the event, unless it is for the file only."""
-    is_of_library = method == "info" and "logger" in event and is_shown() and not output.is_json
-    if event.get("event") in FILE_ONLY or is_of_library:
-        raise structlog.DropEvent
-    return event
 
 
 class _Forwarding(logging.Handler):
@@ -57,25 +38,6 @@ class _Forwarding(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         details = {"exc_info": record.exc_info} if record.exc_info else {}
         structlog.get_logger().log(record.levelno, record.getMessage(), logger=record.name, **details)
-
-
-class LogContext:
-    """A processor that adds the tick and the actor to every event of a run that does not give its own."""
-
-    def __init__(self) -> None:
-        self.tick: Callable[[], int] | None = None
-        """Returns the tick that the run is in; None while there is no run."""
-        self.run_id: str | None = None
-        """The run's name; None for a run without one."""
-
-    def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """Return the event with its run, its tick and its actor."""
-        if self.run_id is not None:
-            event.setdefault("run_id", self.run_id)
-        if self.tick is not None:
-            event.setdefault("tick", self.tick())
-        event.setdefault("actor", "run")
-        return event
 
 
 class RunLog:
@@ -93,29 +55,42 @@ class RunLog:
     def __init__(
         self, path: Path | None, size_max: int = SIZE_MAX, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.context = LogContext()
+        self.tick: Callable[[], int] | None = None
+        """Returns the tick that the run is in; None while there is no run."""
+        self.run_id: str | None = None
+        """The run's name; None for a run without one."""
         self._limit = LogLimit(clock)
         self._file = LineFile(path, size_max) if path is not None else None
         self._json = structlog.processors.JSONRenderer(default=str)
-        render = structlog.processors.JSONRenderer() if output.is_json else _text()
+        self._render = structlog.processors.JSONRenderer() if output.is_json else _text()
         self._processors: list[Processor] = [
             self._limit,
             structlog.contextvars.merge_contextvars,
-            self.context,
+            self._add_context,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             Redaction(os.environ),
             self._write,
-            _drop_file_only,
-            render,
         ]
 
+    def _add_context(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        """Add the run, the tick and the actor to an event that does not give its own."""
+        if self.run_id is not None:
+            event.setdefault("run_id", self.run_id)
+        if self.tick is not None:
+            event.setdefault("tick", self.tick())
+        event.setdefault("actor", "run")
+        return event
+
     def _write(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        """Copy an event to the file, if there is one, and pass it on."""
+        """Write an event to the file, if there is one, and print it, unless it is for the file only."""
         if self._file is not None:
             self._file.put(str(self._json(logger, method, dict(event))))
-        return event
+        is_of_library = method == "info" and "logger" in event and is_shown() and not output.is_json
+        if event.get("event") not in FILE_ONLY and not is_of_library:
+            write_error(f"{self._render(logger, method, event)!s}\n")
+        raise structlog.DropEvent
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
         processed: Any = event
@@ -124,7 +99,7 @@ class RunLog:
         return processed
 
     @contextmanager
-    def active(self) -> Iterator[LogContext]:
+    def active(self) -> Iterator[RunLog]:
         """Log the events of the block, and of the tasks and threads that it starts.
 
         Of several runs in one process each logs its own events. What logging was before comes back after the last.
@@ -132,7 +107,7 @@ class RunLog:
         _logging.enter(self)
         token = _current.set(self)
         try:
-            yield self.context
+            yield self
         finally:
             self._limit.flush()
             _current.reset(token)
@@ -165,7 +140,6 @@ class _Logging:
             structlog.configure(
                 processors=[self.process],
                 wrapper_class=structlog.make_filtering_bound_logger(output.level),
-                logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
             )
             # Libraries log warnings only, by the level of their loggers: some of them log headers at lower levels.
             own = logging.getLogger("prism")
@@ -196,19 +170,19 @@ _logging = _Logging()
 
 
 @contextmanager
-def logging_to(path: Path | None) -> Iterator[LogContext]:
+def logging_to(path: Path | None) -> Iterator[RunLog]:
     """Send the events of the block to standard error and, if a path is given, to that file, one JSON object a line."""
-    with closing(RunLog(path)) as log, log.active() as context:
-        yield context
+    with closing(RunLog(path)) as log, log.active():
+        yield log
 
 
 @asynccontextmanager
-async def open_log(path: Path | None, size_max: int = SIZE_MAX) -> AsyncIterator[LogContext]:
+async def open_log(path: Path | None, size_max: int = SIZE_MAX) -> AsyncIterator[RunLog]:
     """Do the same as `logging_to` in a task, by the clock of its loop, and open and close the file in a thread."""
     clock = asyncio.get_running_loop().time
     async with in_threads(closing(await to_thread.run_sync(RunLog, path, size_max, clock))) as log:
-        with log.active() as context:
-            yield context
+        with log.active():
+            yield log
 
 
 def _text() -> Processor:

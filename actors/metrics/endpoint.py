@@ -10,6 +10,7 @@ import base64
 import hmac
 import os
 import signal
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,11 +26,12 @@ from starlette.routing import Route
 from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
 from actors.http.server import Server, ServerOptions, address_of, listen
-from actors.metrics.access import read_credentials, read_tls
 from actors.metrics.exposition import TEXT, Exposition, Lifecycle
 from actors.metrics.observer import Metrics
-from prism.config import Config
+from prism.config import Config, MetricsConfig
+from prism.errors import ConfigError
 
+PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 WANTED = 2
 """The scrapes after the end: a single one may be lost."""
 
@@ -174,3 +176,39 @@ def _knows(request: Request, credentials: bytes) -> bool:
     except ValueError:
         return False
     return scheme.lower() == "basic" and hmac.compare_digest(given, credentials)
+
+
+def read_tls(config: MetricsConfig) -> ssl.SSLContext | None:
+    """Return what encrypts the connections; None without a certificate."""
+    certificate, key = config.tls_cert, config.tls_key
+    if certificate is None:
+        if key is not None:
+            raise ConfigError("configuration", "expected the certificate of this key, got null", key="metrics.tls_cert")
+        return None
+    if key is None:
+        raise ConfigError("configuration", "expected the key of the certificate, got null", key="metrics.tls_key")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        # A key with a passphrase must be an error: a prompt would stop a run without a user at the terminal.
+        context.load_cert_chain(certificate, key, password="")
+    except OSError as error:  # OpenSSL's errors are OSErrors, too
+        reason = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
+        raise ConfigError(
+            "configuration", f"{certificate} and {key} cannot be used for TLS: {reason}", key="metrics.tls_cert"
+        ) from None
+    return context
+
+
+def read_credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes | None:
+    """Return the user and the password, as HTTP sends them; None without a user."""
+    if config.username is None:
+        return None
+    password = environment.get(PASSWORD, "")
+    if not password:
+        raise ConfigError(
+            "configuration",
+            f"expected the password of {config.username!r} in ${PASSWORD}, got none",
+            key="metrics.username",
+        )
+    return f"{config.username}:{password}".encode()

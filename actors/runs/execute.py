@@ -36,7 +36,7 @@ from actors.core.state import RoundsTable
 from actors.core.threads import in_threads
 from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
-from actors.logs.setup import LogContext, open_log
+from actors.logs.setup import RunLog, open_log
 from actors.metrics.observation import Observation
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
 from actors.runs.compatibility import OWN_PACKAGE, manifest_of
@@ -199,7 +199,7 @@ def tell_end(summary: Summary, phases: PhaseWatch) -> None:
 
 
 @contextmanager
-def telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
+def telling_end(logs: RunLog, phases: PhaseWatch) -> Iterator[None]:
     """If the block raises, tell that the run has ended. Log it only if the run had begun: else no file may change."""
     try:
         yield
@@ -223,7 +223,7 @@ def _at_the_end() -> Iterator[None]:
         raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
 
 
-async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
+async def _run(run: Run, host: Host, logs: RunLog, phases: PhaseWatch) -> Summary:
     async with AsyncExitStack() as stack:
         if isinstance(run.domain, HasTurns):
             async with in_threads(host.display.preparing()):
@@ -277,7 +277,7 @@ def run_started(config: Config, domain: Domain, oracle: str, release: str) -> Ru
     return RunStarted(agents=domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
 
 
-async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
+async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: RunLog, phases: PhaseWatch) -> Summary:
     async def drive(
         simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]], every: int
     ) -> str | None:
