@@ -52,8 +52,11 @@ def camps_in(data: bytes, name: str) -> list[object]:
     return [each.attributes["camp"] for each in parse_profiles(data, name, CAMP)]
 
 
-def quarters_in(data: bytes, name: str) -> int:
-    return len(parse_series(data, name).quarters)
+def quarters_in(data: bytes, name: str) -> tuple[list[str], list[str], float]:
+    """Return the quarters that are read and left out, and the first figure."""
+    found = parse_series(data, name)
+    read, left_out = [str(each.quarter) for each in found.quarters], [str(quarter) for quarter, _ in found.left_out]
+    return read, left_out, found.quarters[0].real_gdp
 
 
 def conditions_in(data: bytes, name: str) -> Mapping[str, object]:
@@ -84,9 +87,9 @@ CATALOGUE: dict[str, tuple[Callable[[bytes, str], object], object]] = {
     "profiles/numpy_reprs.csv": (people_in, [("Ada", ("Bo",)), ("Bo", ("Ada",))]),
     "profiles/missing_as_nan.csv": (people_in, [("Ada", ()), ("Bo", ())]),
     "profiles/missing_words.csv": (camps_in, ["Norway", "unknown", "unknown", "unknown"]),
-    "macro/fred_names.csv": (quarters_in, 3),
-    "macro/float_years.csv": (quarters_in, 2),
-    "macro/labels_and_thousands.csv": (quarters_in, 1),
+    "macro/fred_names.csv": (quarters_in, (["1990q1", "1990q2", "1990q3"], ["1990q4"], 9364.3)),
+    "macro/float_years.csv": (quarters_in, (["1990q1", "1990q2"], [], 9364.3)),
+    "macro/labels_and_thousands.csv": (quarters_in, (["1990q1"], ["1990q2"], 9364.3)),
     "joined/people.csv": (people_in, [("Ada", ()), ("Bo", ()), ("Cy", ()), ("Di", ())]),
     "joined/ties_other_order.csv": (
         graph_in,

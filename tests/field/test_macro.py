@@ -10,9 +10,7 @@ from prism.economy.series import Figures, Series
 from prism.economy.series_file import EXPECTED as NAMES
 from prism.economy.series_file import parse_series
 from prism.errors import InputError
-from prism.quarter import Quarter
 from tests.catalogue import catalogue
-from tests.paths import field_path
 
 PLAIN = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
 FRED = "observation_date,GDPC1,CPIAUCSL,TB3MS,UNRATE\n"
@@ -145,14 +143,3 @@ def test_a_table_is_read_right_or_refused_whatever_its_numbers_look_like(
 
 def numbers_of(figures: Figures) -> tuple[float, ...]:
     return figures.real_gdp, figures.price_index, figures.interest_rate, figures.unemployment
-
-
-@catalogue(
-    ("name", "size", "left_out"),
-    [("float_years.csv", 2, ()), ("fred_names.csv", 3, ("1990q4",)), ("labels_and_thousands.csv", 1, ("1990q2",))],
-)
-def test_the_files_of_others_are_read(name: str, size: int, left_out: tuple[str, ...]) -> None:
-    found = parse_series(field_path(f"macro/{name}").read_bytes(), name)
-    assert (len(found.quarters), tuple(str(quarter) for quarter, _ in found.left_out)) == (size, left_out)
-    first = found.quarters[0]
-    assert (first.quarter, *numbers_of(first)) == (Quarter(1990, 1), 9364.3, 127.5, 7.76, 5.4)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
 from tests.catalogue import catalogue
 from tests.llm.support import asking, canned, config_for, failure, unavailable
-from tests.standin import ApiError, Fault, FaultPlan, ModelServer, ServerSettings, Spell, SpellKind, SystemOne
-from tests.wire.support import config, run
+from tests.standin import ApiError, ModelServer, ServerSettings, Spell, SpellKind, SystemOne
 
 WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
     "a code": ({"error": {"message": "Provider returned error", "code": 502}}, "server_error", 502),
@@ -64,20 +62,6 @@ async def test_the_pause_that_an_error_with_status_200_asks_for_is_kept() -> Non
             await model.complete(asking())
     assert (caught.value.reason, caught.value.status_code) == ("overloaded", 429)
     assert 0.0 < caught.value.retry_after_s <= 1000.0
-
-
-async def test_a_run_asks_again_after_errors_with_status_200_and_has_the_digest_of_one_without(tmp_path: Path) -> None:
-    asked: dict[str, dict[str, Any]] = {"oracle": {"backend": "openai"}, "population": {"size": 60}}
-    plain = ServerSettings(systemone=SystemOne.OFF)
-    faults = FaultPlan(at={5: Fault.ERROR, 9: Fault.BUSY})
-    router = ServerSettings(systemone=SystemOne.OFF, quirks=("errors_with_200",), faults=faults)
-    found = []
-    for name, settings in (("plain", plain), ("router", router)):
-        with ModelServer(settings) as server:
-            found.append(await run(config(server.url, **asked), tmp_path / name))
-    assert found[1].digest == found[0].digest
-    assert found[1].retries_by_reason == {"overloaded": 1, "server_error": 1}
-    assert found[1].fallbacks == 0
 
 
 @catalogue("said", ["No endpoints support 'strict'.", "This model does not support response_format json_schema."])

@@ -24,33 +24,18 @@ initial: away
 states:
   away:
     role: offline
-    transitions:
-      - {trigger: feed_ready, target: reading}
-      - {trigger: wants_to_post, target: writing}
+    transitions: [{trigger: feed_ready, target: reading}, {trigger: wants_to_post, target: writing}]
   online:
     initial: reading
-    transitions:
-      - {trigger: round_ends, target: away}
+    transitions: [{trigger: round_ends, target: away}]
     states:
       reading:
-        description: Read on without a reaction
         role: browse
-        after: {ticks: 5, trigger: timeout}
         transitions:
           - {trigger: sees_post, target: sharing, when: "moods:is_moved"}
           - {trigger: sees_post, target: reading}
-          - {trigger: timeout, target: away}
-      writing:
-        effect: post
-        after: {ticks: 2, trigger: compose_done}
-        transitions:
-          - {trigger: compose_done, target: reading}
-      sharing:
-        description: Share this post
-        effect: reshare
-        after: {ticks: 1, trigger: action_done}
-        transitions:
-          - {trigger: action_done, target: reading}
+      writing: {effect: post, after: {ticks: 2, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      sharing: {effect: reshare, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
 """
 MOODS = "from tempers import LIMIT\n\n\ndef is_moved(agent, context):\n    return len(agent.persona.name) > LIMIT\n"
 STUDY = """

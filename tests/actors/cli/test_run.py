@@ -66,14 +66,6 @@ def test_the_start_says_what_the_settings_are_calibrated_on_and_what_was_changed
     assert prism(*short, *calibration, "-q").out == prism(*short, "-q").out
 
 
-def test_past_the_spend_cap_there_are_fallbacks_if_they_are_allowed(prism: Prism) -> None:
-    spent = ("--set", "oracle.max_calls=5", "--set", "oracle.when_spent=fallback")
-    ended = prism("run", "small.yaml", "--out", "o", *spent)
-    summary = json.loads(Path("o/summary.json").read_text())
-    assert (ended.code, summary["status"], summary["oracle_calls"]) == (0, "done_with_fallbacks", 5)
-    assert (set(summary["fallbacks_by_reason"]), summary["stopped_by"]) == ({"spent"}, None)
-
-
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
 

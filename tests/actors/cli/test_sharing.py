@@ -10,7 +10,6 @@ import pytest
 
 from actors.store.manifest import SUMMARY
 from tests.actors.cli.conftest import Made
-from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.standin import ModelServer
 
@@ -70,25 +69,6 @@ def test_an_explanation_has_what_was_shared(shared: Path, prism: Prism) -> None:
     assert re.search(r"archetype decides in evaluating, post.topic_match: 0\S* to \S+, post.followed: (yes|no)", told)
     assert "no call of its own: drawn from a judgement that it shares with questions like it; " in told
     assert ("by shared; after" in told, "by embedded; after" in alone, "no call of its own" in alone) == (1, 1, 0)
-
-
-@catalogue(
-    ("entry", "problem"),
-    [
-        ("shoe: exact", "archetype.shoe: no such field: expected one of "),
-        ("folowed: exact", "archetype.folowed: no such field: did you mean followed?"),
-        ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
-    ],
-)
-def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, problem: str, prism: Prism) -> None:
-    Path("f.yaml").write_text(
-        f"oracle:\n  sharing:\n    by: archetype\n    archetype:\n      likes: log2\n      {entry}\n"
-    )
-    for command in ("validate", "run"):
-        ended = prism(command, "f.yaml")
-        assert (ended.code, ended.out) == (3, "")
-        assert ended.err.startswith(f"prism: f.yaml:6: oracle.sharing.{problem}")
-    assert not Path("runs").exists()
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ SIZE = "population.size: expected int 1 to 10000000, got"
 CONTRADICTIONS = """3: oracle.tape: oracle.tape=replay needs oracle.backend: ...
 c.yaml:3: oracle.tape: oracle.tape=replay needs oracle.tape_path: ...
 c.yaml:2: population.topics: expected ..., got 3 and 1"""
+ARCHETYPE = "oracle:\n  sharing:\n    by: archetype\n    archetype:\n"
 ABSENT = """population:
   profiles: none.json
   graph: {path: none.txt}
@@ -131,6 +132,8 @@ TEXTS: dict[str | bytes, str] = {
     "simulation: {domain: economy}\n\nllm: {method: probabilities}": "3: llm.method: ...=economy needs llm.method: ...",
     "population: {sise: 3}\nfeed: {size: 0}\n": "1: population.sise: unknown key; ...\nc.yaml:2: feed.size: ...",
     "feed: {exposure: simple}\npopulation: {topics: [art]}\noracle: {tape: replay}\n": CONTRADICTIONS,
+    f"{ARCHETYPE}      folowed: exact\n": "5: ...archetype.folowed: no such field: did you mean followed?...",
+    f"{ARCHETYPE}      likes: log2\n      post.likes: exact\n": "6: ...: the field has groups already, as likes: ...",
     ABSENT: "8: ...no such field: ...\nc.yaml:2: ...: none.json: no such ...\nc.yaml:3: ...: none.txt: no such ...",
 }
 """`{text of c.yaml: the line behind its name}`."""

@@ -60,6 +60,8 @@ none.yaml => 3: none.yaml: no such file; write one to start from with: prism ini
 --out run/answers => run/answers: is inside the run run
 --out a/b/c => a/b: no such directory
 --questions missing.yaml => 3: missing.yaml: no such file; expected a YAML file with questions
+# audit
+small.yaml => Invalid value for 'RUN|EXPERIMENT': small.yaml is a file; expected a run's or an experiment's directory
 # chart
 --lint --out c.svg => --lint and --out cannot be used together
 --coverage nowhere => nowhere: no such run
@@ -202,12 +204,6 @@ def test_a_run_that_is_not_there_is_one_line_with_names_that_are_alike(prism: Pr
         assert (ended.code, bool(re.fullmatch(expected, ended.err))) == (2, True), (line, ended.err)
     assert prism("audit", "other").err == "prism: other: no such run or experiment\n"
     assert {each.name for each in tmp_path.iterdir()} == {"runs", "experiments", "small.yaml"}
-
-
-def test_a_file_in_place_of_a_directory_is_one_line(prism: Prism) -> None:
-    Path("feed.yaml").touch()
-    problem = "Invalid value for 'RUN|EXPERIMENT': feed.yaml is a file; expected a run's or an experiment's directory"
-    assert prism("audit", "feed.yaml").err.splitlines()[-1] == f"prism: {problem}"
 
 
 def test_commands_for_runs_say_what_else_a_directory_is(prism: Prism) -> None:
