@@ -57,7 +57,7 @@ def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: 
     times = [int(row.split()[0].replace(",", "")) for row in rows]
     summary = json.loads((small_run / SUMMARY).read_text())
     assert sum(times) == sum(summary["transitions_by_trigger"].values())
-    assert len(rows) == sum(len(path[-1].rows) for path in social_definition().walk())
+    assert len(rows) == sum(len(path[-1].transitions) for path in social_definition().walk())
     never = times.count(0)
     assert last == f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
 
