@@ -60,10 +60,8 @@ OPENING = WRITING | {"open", "ZipFile", "connect", "savefig"}
 DOORS = {
     "actors/core/files.py": "the door itself",
     "actors/cli/init.py": "a new file of the user's",
-    "actors/cli/testing.py": "a log that the user has named",
     "actors/factory/graph_files.py": "a copy in a new temporary directory",
     "actors/factory/input_files.py": "a copy in a new temporary directory",
-    "actors/explain/requests.py": "a copy in a new temporary directory",
     "actors/tables/files.py": "tables in a new directory",
     "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
     "actors/runs/pack.py": "a new file in place of none, and new files in a new directory",
