@@ -17,22 +17,6 @@ YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 INDIGO, BROWN, MINT, PLUM = "#3000D8", "#783018", "#30F078", "#6000A8"
 
 HUES = (GREY, BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, INDIGO, MINT, BROWN, PLUM)
-MARKS = (
-    "circle",
-    "square",
-    "triangle",
-    "diamond",
-    "cross",
-    "plus",
-    "star",
-    "ring",
-    "open_square",
-    "open_triangle",
-    "open_diamond",
-    "bar",
-)
-"""The marks of states. Each picture draws them in its own way: as a shape, or as the character of `MARK_TEXTS`."""
-MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
 MARK_SHAPES: Mapping[str, str] = {
     "circle": "M6 1a5 5 0 1 0 .01 0Z",
     "square": "M1.5 1.5h9v9h-9Z",
@@ -48,6 +32,9 @@ MARK_SHAPES: Mapping[str, str] = {
     "bar": "M.5 3.8h11v4.4H.5Z",
 }
 """`{mark: its outline as an SVG path, in a square of 12 by 12}`."""
+MARKS = tuple(MARK_SHAPES)
+"""The marks of states. Each picture draws them in its own way: as a shape, or as the character of `MARK_TEXTS`."""
+MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
 
 LIGHT: Mapping[str, str] = {
     "ground": "#ffffff",

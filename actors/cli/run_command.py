@@ -19,7 +19,7 @@ from actors.cli.render import facts_of, line, show, table
 from actors.core.errors import ungrouped
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS, FALLBACK_SHARE, SPEND_CAP
 from actors.display.progress import show_progress
-from actors.display.words import amount_of, duration, usd
+from actors.display.words import duration, usd
 from actors.display.work import GREETING, PREPARING, step_shown
 from actors.factory.domains import show_of
 from actors.logs.output import output, say
@@ -227,10 +227,6 @@ def parts_of_end(summary: Summary, directory: str, show: Show, *, details: bool 
     retries = f"{summary.oracle_retries:,} asked again ({again}), " if summary.oracle_retries else ""
     questions = f"{counted(summary.oracle_questions, 'question')}, {counted(summary.oracle_calls, 'call')}"
     yield f"{questions}, {retries}{summary.fallback_share:.1%} fallbacks"
-    if (found := summary.shards) is not None:
-        worked, received, sent = sorted(found.busy_s.values()), amount_of(found.received), amount_of(found.sent)
-        yield f"{len(worked):,} shards worked {worked[0]:,.1f} to {worked[-1]:,.1f} s each"
-        yield f"the engine waited {found.waited_s:,.1f} s for the others, received {received} and sent {sent}"
     yield f"digest {summary.digest}"
     yield f"files in {directory}{'' if details else '; all figures: --details'}"
 

@@ -1,15 +1,14 @@
 """The dashboards: the committed files are what the code builds, and each panel can be read by itself."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from deploy.build import DASHBOARDS, render
 from deploy.grafana.boards import BOARDS
-from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, read_yaml
 from tests.paths import ROOT
 
@@ -22,6 +21,31 @@ every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board["
 
 def panels(board: Board) -> list[dict[str, Any]]:
     return [panel for panel in board["panels"] if panel["type"] != "row"]
+
+
+class Expression(NamedTuple):
+    """The expression of one query of a panel or an annotation, with Grafana's variables still in it."""
+
+    dashboard: str
+    panel: str
+    expr: str
+
+    def filled(self, variables: Mapping[str, str]) -> str:
+        """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
+        expr = self.expr
+        for name, value in variables.items():
+            expr = expr.replace(f"${name}", value)
+        return expr
+
+
+def every_expression() -> Iterator[Expression]:
+    """Yield every query of every panel, in the order of the dashboards, and then those of the annotations."""
+    for board in BOARDS:
+        for panel in board["panels"]:
+            for target in panel.get("targets", ()):
+                yield Expression(board["uid"], panel["title"], target["expr"])
+    for mark in BOARDS[0]["annotations"]["list"]:
+        yield Expression("annotations", mark["name"], mark["expr"])
 
 
 @every_board

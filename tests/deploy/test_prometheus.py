@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from deploy.prometheus_process import Prometheus, prometheus
-from tests.deploy.expressions import Expression, every_expression
+from tests.deploy.test_dashboards import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.paths import ROOT

@@ -11,7 +11,7 @@ import pytest
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
 from deploy.build import RULE, RULE_FILES, prometheus_rule
 from tests.catalogue import catalogue
-from tests.deploy.expressions import every_expression
+from tests.deploy.test_dashboards import every_expression
 from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings
 from tests.paths import ROOT
 
