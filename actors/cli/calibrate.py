@@ -14,12 +14,13 @@ from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_tables import asked_together, run_s
 from actors.cli.options import TRUST, out_option, require, run_name
 from actors.cli.render import NONE, facts, interval, line, show, table
-from actors.cli.study_options import FILE, JOBS, ON, STUDY_DIRECTORY, FileGroup, interruptible, make_directory
+from actors.cli.study_options import FILE, JOBS, KEPT, ON, STUDY_DIRECTORY, FileGroup, make_directory
 from actors.core.machine import processors
 from actors.display.words import duration
 from actors.display.work import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
+from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
 from actors.studies.calibration.calibration_plan import (
     CalibrationPlan,
@@ -37,7 +38,6 @@ from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import Result, planned_runs, reasons, required_steps
 
 OUT = Path("calibrations")
-KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
 OUT_OPTION = out_option(STUDY_DIRECTORY, f"{OUT}/NAME")
 
 
@@ -117,7 +117,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
 
     with (
         locked(place),
-        interruptible(KEPT),
+        ended_by_signals(KEPT),
         gateway_of(asking, asking.configs, place) as gateway,
         progress_shown(lambda: Standing(f"{step_now}: run {done:,} of {total:,}", done, total)),
         opened(Where(on=on, jobs=jobs, gateway=gateway and gateway.place)) as executor,

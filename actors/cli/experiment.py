@@ -22,9 +22,9 @@ from actors.cli.study_options import (
     EXPERIMENTS,
     FILE,
     JOBS,
+    KEPT,
     ON,
     FileGroup,
-    interruptible,
     make_directory,
     refuse_without_packages,
 )
@@ -35,6 +35,7 @@ from actors.display.words import duration
 from actors.display.work import Standing, live_console, progress_shown
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.logs.output import output, say
+from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
 from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
 from actors.studies.experiments.outcome import OUTCOME, Outcome, Values, outcome_of, read_values, write_outcome
@@ -55,7 +56,6 @@ from prism.experiment import read_predictions
 from prism.wording import counted
 
 PROBLEMS_SHOWN = 5
-KEPT = "Cells that are done are kept, and those under way go on where their files end: run the same command again"
 
 
 @click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|seal|run|score] FILE [OPTIONS]")
@@ -142,7 +142,7 @@ def refuse_lost(done: Executed, place: Path) -> None:
 def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None, notes: Sequence[str] = ()) -> Executed:
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
-    with locked(out), interruptible(KEPT):
+    with locked(out), ended_by_signals(KEPT):
         left = cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
         promised = record_plan(out, made, count_done(out))

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 
 from actors.cli.command import Group, count_option, option
 from actors.cli.options import out_option, require
 from actors.core.errors import run_directory_error
-from actors.logs.output import say
-from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
 from actors.studies.experiments.processes import PROCESSES
 
 
@@ -54,29 +46,6 @@ ON = option(
 )
 
 
-@contextmanager
-def interruptible(kept: str) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP end the block, and print what is kept; a second signal exits at once."""
-    received: list[signal.Signals] = []
-
-    def interrupt(kind: int, _: FrameType | None) -> NoReturn:
-        received.append(signal.Signals(kind))
-        exit_at_the_next_one()
-        say(f"{received[0].name}: ending; a second signal exits at once. {kept}", level="warning")
-        raise KeyboardInterrupt
-
-    before = {kind: signal.signal(kind, interrupt) for kind in awaited()}
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not received:
-            raise
-        sys.exit(EXIT_BASE + received[0])
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
 def make_directory(place: Path) -> None:
     """Make the directory, unless it is there."""
     try:
@@ -86,6 +55,8 @@ def make_directory(place: Path) -> None:
 
 
 EXPERIMENTS = Path("experiments")
+KEPT = "What is done is kept, and what is under way goes on where its files end: run the same command again"
+"""What a signal says."""
 STUDY_DIRECTORY = "Directory of the study; what is done there already is not done again."
 EXPERIMENT_OUT = out_option(STUDY_DIRECTORY, f"{EXPERIMENTS}/NAME")
 PACKAGES = ("scipy", "statsmodels", "SALib")

@@ -63,7 +63,7 @@ def testing() -> None:
     metavar="NAME",
     help="Name of a model that is offered; any other gets a 404. May be repeated.",
 )
-@option("--latency", type=click.FloatRange(min=0), default=0.0, metavar="S", help="Seconds a call takes, on average.")
+@option("--latency", type=click.FloatRange(0, 3600), default=0.0, metavar="S", help="Seconds a call takes, on average.")
 @option(
     "--faults",
     type=click.FloatRange(0, 1),

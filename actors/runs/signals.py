@@ -203,15 +203,24 @@ _ctrl_c = _CtrlC()
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no temporary copy and no half-written file stays."""
+def ended_by_signals(kept: str = "") -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no temporary copy and no half-written file stays.
+
+    Args:
+        kept: what is kept of long work. Then SIGINT ends the block, too, a line says so, and a second signal exits at
+            once.
+    """
 
     def end_block(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
+        if kept:
+            exit_at_the_next_one()
+            name = signal.Signals(number).name
+            say(f"{name}: ending; a second signal exits at once. {kept}", level="warning")
+        else:
+            signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
         raise SystemExit(EXIT_BASE + number)
 
-    kinds = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {kind: signal.signal(kind, end_block) for kind in kinds}
+    before = {kind: signal.signal(kind, end_block) for kind in awaited() if kept or kind is not signal.SIGINT}
     try:
         yield
     finally:

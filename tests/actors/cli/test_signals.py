@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.cli.study_options import interruptible
+from actors.runs.signals import ended_by_signals
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue
 from tests.paths import ROOT
@@ -140,7 +140,7 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
 def test_a_signal_ends_the_block_with_a_line_and_its_exit_code(
     kind: signal.Signals, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    @interruptible("Cells are kept")
+    @ended_by_signals("Cells are kept")
     def interrupted() -> None:
         os.kill(os.getpid(), kind)
         signal.sigtimedwait([], 1.0)

@@ -100,7 +100,7 @@ kept => kept/prism.yaml: exists already and was left as it is
 --fault hang=0.9 --fault cut=0.2 => shares of faults: must be at least 0 and at most 1 together, not
 --fault fire=0.1 => Invalid value for '--fault': 'fire=0.1' is not NAME=SHARE, as in hang=0.1; faults are hang, cut,
 --fault-at x=hang => Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset
---latency inf => latency mean_s: must be a finite number from 0 on, not inf
+--latency inf => Invalid value for '--latency': inf is not in the range 0<=x<=3600
 --log no/such/dir.log => Invalid value for '--log': 'no/such/dir.log': No such file or directory
 # validate-world
 nowhere => nowhere:
