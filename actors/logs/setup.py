@@ -140,6 +140,7 @@ class _Logging:
             structlog.configure(
                 processors=[self.process],
                 wrapper_class=structlog.make_filtering_bound_logger(output.level),
+                logger_factory=structlog.ReturnLoggerFactory(),  # `RunLog` prints, and standard output may be closed
             )
             # Libraries log warnings only, by the level of their loggers: some of them log headers at lower levels.
             own = logging.getLogger("prism")
