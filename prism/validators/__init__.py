@@ -2,6 +2,5 @@
 
 from prism.validators.econ_llm_validator import EconLLMValidator
 from prism.validators.llm_validator import LLMValidator
-from prism.validators.validator import Validator
 
-__all__ = ["EconLLMValidator", "LLMValidator", "Validator"]
+__all__ = ["EconLLMValidator", "LLMValidator"]

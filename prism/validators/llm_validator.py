@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import msgspec
@@ -10,11 +10,10 @@ import msgspec
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, ValidationResult
-from prism.validators.validator import Validator
 
 
-class LLMValidator(Validator):
-    """A validator whose judgements come from a model. A subclass adds the domain.
+class LLMValidator(ABC):
+    """A validator marks actions as valid or not; its judgements come from a model. A subclass adds the domain.
 
     Args:
         clock: gives each turn the timestamp of its reasoning.
