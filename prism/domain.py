@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 import msgspec
+import numpy as np
 
 from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
@@ -345,11 +346,12 @@ class HasFutures(Protocol):
     def withhold(self, post: int) -> None:
         """Keep a post, named by its id, from being published; all else about its author stays the same.
 
-        This is for futures of a run: no checkpoint stores it.
+        This is for futures of a run: no checkpoint stores it. Domains without posts have nothing to do.
         """
 
     def ties(self) -> tuple[Ints, Ints]:
         """Return the ties as they are now: the followers, and whom each of them follows; both empty without ties."""
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
 @runtime_checkable

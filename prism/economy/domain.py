@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from prism.agents.turn import Question
-from prism.columns import Ints
 from prism.config import Config
+from prism.domain import HasFutures
 from prism.economy.chart import ECONOMY_CHART
 from prism.economy.components import Components, clock_of, model_components
 from prism.economy.embedded import embedded_components
@@ -23,11 +21,8 @@ from prism.llm.reasoning import DecisionClient
 from prism.models import Component, GlobalState
 from prism.statechart import Oracle, Statechart
 
-HISTORY_DEPTH = 50
-"""The most transitions in a nation's history, unless the configuration sets another number."""
 
-
-class EconomyDomain:
+class EconomyDomain(HasFutures):
     """Nations in one economy. A subclass can replace the components: agents, validator and engine.
 
     Args:
@@ -64,7 +59,7 @@ class EconomyDomain:
         self._beginning = start, lags
         self._clock = clock_of(config)
         depth = config.statechart.max_history_depth
-        self._history_depth = HISTORY_DEPTH if depth is None else depth
+        self._history_depth = 50 if depth is None else depth
 
     @property
     def size(self) -> int:
@@ -76,13 +71,6 @@ class EconomyDomain:
         fresh = type(self)(self.config, start, self.chart, lags, self.understood)
         fresh.world.draws = draws
         return fresh
-
-    def withhold(self, post: int) -> None:
-        """Do nothing: nations publish no posts."""
-
-    def ties(self) -> tuple[Ints, Ints]:
-        """Return no ties: nations have none."""
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def agent(self, agent_id: int) -> Nation:
         """Return the nation as its last applied update left it. Its history starts empty."""

@@ -73,14 +73,6 @@ class Applied(Checked, frozen=True, kw_only=True, tag="applied", omit_defaults=T
     chain: LLMReasoningChain
     indicators: GlobalState | None = None
 
-    @classmethod
-    def worked_out(
-        cls, before: SimulationState, after: SimulationState, decision: StateUpdateDecision, chain: LLMReasoningChain
-    ) -> Applied:
-        """Return the step from the state before an update to the one after it."""
-        is_usual = after.global_state == before.updated(decision).global_state
-        return cls(decision=decision, chain=chain, indicators=None if is_usual else after.global_state)
-
     def applied_to(self, state: SimulationState) -> SimulationState:
         """Return the state after the step. Its nations, turn and reasoning are those of `state`."""
         if self.indicators is None:

@@ -77,7 +77,9 @@ class ComponentOracle(Oracle[PolicyState]):
         else:
             update, chain = await engine.evaluate(action, state.global_state, turn=state.turn)
             after = engine.updated(state, update) if hasattr(engine, "updated") else state.updated(update)
-            outcome = Applied.worked_out(state, after, update, chain)
+            is_usual = after.global_state == state.updated(update).global_state
+            indicators = None if is_usual else after.global_state
+            outcome = Applied(decision=update, chain=chain, indicators=indicators)
         return Answer(found, msgspec.json.encode(outcome).decode())
 
 

@@ -100,15 +100,13 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
             # The times that a run went from a state in one to a state in the other by one of these triggers.
             triggers, befores = {row.trigger for row in rows}, leaves[state.name]
             afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
-            count = (
-                None
-                if activity is None
-                else sum(
-                    times
-                    for (before, trigger, after), times in activity.taken.items()
-                    if trigger in triggers and before in befores and after in afters
-                )
+            taken = {} if activity is None else activity.taken
+            times = sum(
+                times
+                for (before, trigger, after), times in taken.items()
+                if trigger in triggers and before in befores and after in afters
             )
+            count = None if activity is None else times
             found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
     return Outline(definition=definition, arrows=tuple(found), activity=activity)
 
@@ -130,14 +128,11 @@ def defined(chart: Statechart[Any]) -> ChartDefinition:
 
 
 def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for path in definition.walk():
-        for state in path:
-            found.setdefault(state.name, [])
-        if not path[-1].states:
-            for state in path:
-                found[state.name].append(path[-1].name)
-    return {name: tuple(inner) for name, inner in found.items()}
+    """Return `{state: the innermost states in it}`; of an innermost state, itself."""
+    return {
+        path[-1].name: tuple(each[-1].name for each in path[-1].walk() if not each[-1].states)
+        for path in definition.walk()
+    }
 
 
 CHOICE = "oracle"

@@ -54,26 +54,23 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
     level: int = 0
 
     def __post_init__(self) -> None:
-        _check(
-            "transition",
-            (_is_worded(self.trigger), "trigger must be a non-empty string", self.trigger),
-            (isinstance(self.label, str), "label must be a text", self.label),
-        )
-        for field, state in (("source", self.source), ("target", self.target)):
-            if not isinstance(state, StrEnum) and not (field == "target" and state is None):
-                raise self._refused(field, "a state such as AgentState.IDLE", state)
-        for field, function in (("guard", self.guard), ("action", self.action)):
-            if function is not None and not callable(function):
-                raise self._refused(field, "a function or None", function)
-            if function is not None and is_deferred(function):
-                raise self._refused(field, "a plain function, neither async nor a generator", function)
-        if not isinstance(self.oracle, bool | None):
-            raise self._refused("oracle", "True, False or None", self.oracle)
+        if not _is_worded(self.trigger):
+            raise StatechartError(f"a transition's trigger must be a non-empty string, got {shown(self.trigger)}")
+        plain = "a plain function, neither async nor a generator"
+        for holds, field, expected in (
+            (isinstance(self.label, str), "label", "a text"),
+            (isinstance(self.source, StrEnum), "source", "a state such as AgentState.IDLE"),
+            (isinstance(self.target, StrEnum | None), "target", "a state such as AgentState.IDLE"),
+            (self.guard is None or callable(self.guard), "guard", "a function or None"),
+            (self.guard is None or not is_deferred(self.guard), "guard", plain),
+            (self.action is None or callable(self.action), "action", "a function or None"),
+            (self.action is None or not is_deferred(self.action), "action", plain),
+            (isinstance(self.oracle, bool | None), "oracle", "True, False or None"),
+        ):
+            if not holds:
+                raise StatechartError(f"{self.name}: {field} must be {expected}, got {shown(getattr(self, field))}")
         if self.target is None and self.oracle is False:
             raise StatechartError(f"{self.name}: a row without a target needs the oracle, so oracle=False cannot hold")
-
-    def _refused(self, field: str, expected: str, value: object) -> StatechartError:
-        return StatechartError(f"{self.name}: {field} must be {expected}, got {shown(value)}")
 
     @property
     def name(self) -> str:
@@ -126,17 +123,16 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
     context: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        timestamp: object = self.timestamp
-        before: object = self.from_state
-        after: object = self.to_state
-        _check(
-            "state transition",
-            (isinstance(before, StrEnum), "from_state must be a state", before),
-            (isinstance(after, StrEnum), "to_state must be a state", after),
-            (_is_worded(self.trigger), "trigger must be a non-empty string", self.trigger),
-            (isinstance(timestamp, datetime), "timestamp must be a datetime", timestamp),
-            (isinstance(self.context, dict | None), "context must be a dictionary or None", self.context),
-        )
+        for holds, field, expected in (
+            (isinstance(self.from_state, StrEnum), "from_state", "a state"),
+            (isinstance(self.to_state, StrEnum), "to_state", "a state"),
+            (_is_worded(self.trigger), "trigger", "a non-empty string"),
+            (isinstance(self.timestamp, datetime), "timestamp", "a datetime"),
+            (isinstance(self.context, dict | None), "context", "a dictionary or None"),
+        ):
+            if not holds:
+                problem = f"{field} must be {expected}, got {shown(getattr(self, field))}"
+                raise StatechartError(f"a state transition's {problem}")
         if self.timestamp.utcoffset() != timedelta(0):
             raise StatechartError(f"a state transition's timestamp must be in UTC, got {self.timestamp.isoformat()!r}")
 
@@ -149,13 +145,6 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
             "timestamp": self.timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             "context": self.context,
         }
-
-
-def _check(record: str, *facts: tuple[bool, str, object]) -> None:
-    """Raise an error for the first fact that does not hold. A fact is: whether it holds, its words, and the value."""
-    for holds, what, value in facts:
-        if not holds:
-            raise StatechartError(f"a {record}'s {what}, got {shown(value)}")
 
 
 def _worded(state: object) -> str:
