@@ -1,7 +1,6 @@
 """Engines: they work out the state after valid actions."""
 
 from prism.engines.econ_llm_engine import EconLLMEngine
-from prism.engines.engine import Engine
-from prism.engines.llm_engine import LLMEngine
+from prism.engines.llm_engine import Engine, LLMEngine
 
 __all__ = ["EconLLMEngine", "Engine", "LLMEngine"]

@@ -1,19 +1,34 @@
-"""An engine that asks a language model."""
+"""Engines of an economy: the interface, and one that asks a language model."""
 
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.engines.engine import Engine
 from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import Action, GlobalState, LLMReasoningChain, SimulationState, StateUpdateDecision
 
 _log = logging.getLogger(__name__)
+
+
+class Engine(ABC):
+    """An engine that turns actions into the next state.
+
+    Args:
+        current_state: the state that the next turn starts from; the caller sets it, also after each turn. None is an
+            economy at rest, without nations.
+    """
+
+    def __init__(self, current_state: SimulationState | None = None) -> None:
+        self.current_state = current_state or SimulationState(turn=0, agents={}, global_state=GlobalState())
+
+    @abstractmethod
+    async def run_turn(self, validated_actions: Sequence[Action]) -> SimulationState:
+        """Return the state after `current_state`. The caller stores it, so a turn that fails changes nothing."""
 
 
 class LLMEngine(Engine):

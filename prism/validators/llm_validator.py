@@ -1,4 +1,4 @@
-"""A validator that asks a language model."""
+"""Validators: the interface, and one that asks a language model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from prism.llm.reasoning import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, ValidationResult
 
 
-class LLMValidator(ABC):
-    """A validator marks actions as valid or not; its judgements come from a model. A subclass adds the domain.
+class Validator(ABC):
+    """A validator marks actions as valid or not."""
+
+    @abstractmethod
+    async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]: ...
+
+
+class LLMValidator(Validator):
+    """A validator whose judgements come from a model. A subclass adds the domain.
 
     Args:
         clock: gives each turn the timestamp of its reasoning.
