@@ -186,8 +186,15 @@ def sample(weights: Floats, number: int, seed: int, purpose: int) -> Ints:
         weights: above zero.
         purpose: a number that tells this sample from others of the same seed.
     """
-    chances = inclusion(weights, number)
-    certain = chances >= 1.0
+    # The chance of each: in proportion to its weight, at most 1.
+    certain = np.full(len(weights), number >= len(weights))
+    chances = np.ones(len(weights))
+    while not certain.all():
+        rest = number - int(certain.sum())
+        chances = np.where(certain, 1.0, rest * weights / weights[~certain].sum())
+        if not (now := (chances >= 1.0) & ~certain).any():
+            break
+        certain |= now
     others, size = np.flatnonzero(~certain), number - int(certain.sum())
     if not len(others) or not size:
         return np.flatnonzero(certain)
@@ -196,16 +203,3 @@ def sample(weights: Floats, number: int, seed: int, purpose: int) -> Ints:
     ends[-1] = size
     marks = np.floor(ends - uniform(seed, WORLD, 0, Draw.CAUSE_SAMPLE, purpose))
     return np.sort(np.concatenate((np.flatnonzero(certain), order[np.diff(marks, prepend=-1.0) > 0])))
-
-
-def inclusion(weights: Floats, number: int) -> Floats:
-    """Return the chance of each candidate to be in a sample of this size: in proportion to its weight, at most 1."""
-    if number >= len(weights):
-        return np.ones(len(weights))
-    certain = np.zeros(len(weights), dtype=np.bool_)
-    while True:
-        rest = number - int(certain.sum())
-        chances = np.where(certain, 1.0, rest * weights / weights[~certain].sum())
-        if not (now := (chances >= 1.0) & ~certain).any():
-            return chances
-        certain |= now

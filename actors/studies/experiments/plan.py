@@ -93,7 +93,7 @@ def make_plan(path: Path, model: str | None = None) -> Plan:
 
 def parts_of(plan: Plan) -> dict[str, str]:
     """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
-    experiment, firsts = plan.experiment, plan.cells[:: len(plan.experiment.seeds)]
+    experiment, firsts, default = plan.experiment, plan.cells[:: len(plan.experiment.seeds)], Config().llm
     asking = {cell.condition: cell.config for cell in firsts if cell.config.oracle.backend != "choice"}
     parts: dict[str, Any] = {
         "question": experiment.question,
@@ -107,22 +107,20 @@ def parts_of(plan: Plan) -> dict[str, str]:
             "prompt": {name: [llm.prompt, llm.order, llm.memory, llm.writes] for name, llm in prompts.items()},
             "parsing": {name: [llm.method, llm.systemone, llm.num_predict] for name, llm in prompts.items()},
         }
+    # The meaning of each condition but for the model that it asks and its server, which are parts of their own.
+    meanings = dict[str, str]()
+    for cell in firsts:
+        config = cell.config
+        oracle = replace(config.oracle, backend="choice" if config.oracle.backend == "choice" else "ollama")
+        config = replace(config, oracle=oracle, llm=replace(config.llm, model=default.model, host=default.host))
+        meanings[f"condition {cell.condition}"] = cells_of(config, cell.condition, [cell.seed])[0].meaning
     parts |= {
         **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
-        **{f"condition {cell.condition}": _without_model(cell) for cell in firsts},
+        **meanings,
         "hypotheses": [experiment.hypotheses, experiment.alpha],
         "thresholds": experiment.thresholds,
     }
     return {name: content_hash(part)[:20] for name, part in parts.items()}
-
-
-def _without_model(cell: Cell) -> str:
-    """Return the meaning of a condition but for the model that it asks and its server, which are parts of their own."""
-    config, default = cell.config, Config().llm
-    backend = config.oracle.backend if config.oracle.backend == "choice" else "ollama"
-    oracle = replace(config.oracle, backend=backend)
-    config = replace(config, oracle=oracle, llm=replace(config.llm, model=default.model, host=default.host))
-    return cells_of(config, cell.condition, [cell.seed])[0].meaning
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:

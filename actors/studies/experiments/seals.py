@@ -136,15 +136,6 @@ def register(out: Path, sealed: Sealed) -> None:
         raise run_directory_error(error, f"{error.filename or path.parent}: cannot be used") from None
 
 
-def _notes_on_others(out: Path, sealed: Sealed) -> list[str]:
-    """Return a note if the author has sealed other predictions of the experiment: one of many comes true by chance."""
-    by = sealed.predictions.by
-    others = [read_sealed(path) for path in sorted((out / SEALS).glob("*.json"))]
-    count = sum(other.predictions.by == by and other.seal != sealed.seal for other in others)
-    files = "1 other file" if count == 1 else f"{count:,} other files"
-    return [f"{by} has sealed {files} of predictions of this experiment, which are in {SEALS}"] if count else []
-
-
 BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
 
@@ -177,36 +168,14 @@ def scores_of_runs(
 
 
 def scores_of_data(path: Path, sealed: Sealed, out: Path, notes: Sequence[str]) -> PredictionScores:
-    """Return the scores of predictions by measured figures of a CSV file."""
-    source = read_input(path, bytes_max=BYTES_MAX)
-    figures = _figures_of_data(source.data, source.name, sealed.predictions)
-    order = f"scored with {path.name} (SHA-256 {source.sha256[:16]})"
-    return _scores(sealed, figures, order, out, notes)
-
-
-def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequence[str]) -> PredictionScores:
-    predictions = sealed.predictions
-    scores = scored_predictions(predictions, figures)
-    unknown = [each.outcome for each in scores if each.observed is None]
-    more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
-    lacking = [f"predicted, and without an outcome: {unknown[0]}{more}"] if unknown else []
-    return PredictionScores(
-        seal=sealed.seal,
-        by=predictions.by,
-        at=sealed.at,
-        text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. " + scores_in_words(scores),
-        notes=[*notes, *_notes_on_others(out, sealed), *lacking],
-        scores=scores,
-    )
-
-
-def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> Figures:
-    """Return the measured figures of a CSV file.
+    """Return the scores of predictions by measured figures of a CSV file.
 
     It has a row for each figure, or several where an outcome is their mean. The table of an experiment has these
     columns. A contrast is the difference of the means of its two conditions.
     """
-    table = read_table(decode_text(content, source), source, COLUMNS)
+    read = read_input(path, bytes_max=BYTES_MAX)
+    source, predicted = read.name, sealed.predictions.predictions
+    table = read_table(decode_text(read.data, source), source, COLUMNS)
     if lacking := [name for name in COLUMNS if name not in table.header]:
         problem = f"expected the columns {', '.join(COLUMNS)}; there is no {lacking[0]}"
         raise InputError(source, problem, line=table.line)
@@ -217,11 +186,31 @@ def _figures_of_data(content: bytes, source: str, predictions: Predictions) -> F
         if value is None:
             raise InputError(source, f"expected a number, got {row['value']!r:.80}", key="value", line=line)
         found.setdefault((row["measure"].removeprefix("'"), (row["condition"].removeprefix("'"),)), []).append(value)
-    for each in predictions.predictions:
+    for each in predicted:
         sides = [found.get((each.measure, (name,)), []) for name in each.names]
         if all(sides) and each.contrast:
             found[each.measure, each.names] = [fmean(sides[0]) - fmean(sides[1])]
-    if not any((each.measure, each.names) in found for each in predictions.predictions):
-        first = predictions.predictions[0]
-        raise InputError(source, f"has none of the predicted outcomes, such as {first}")
-    return found
+    if not any((each.measure, each.names) in found for each in predicted):
+        raise InputError(source, f"has none of the predicted outcomes, such as {predicted[0]}")
+    return _scores(sealed, found, f"scored with {path.name} (SHA-256 {read.sha256[:16]})", out, notes)
+
+
+def _scores(sealed: Sealed, figures: Figures, order: str, out: Path, notes: Sequence[str]) -> PredictionScores:
+    predictions = sealed.predictions
+    scores = scored_predictions(predictions, figures)
+    unknown = [each.outcome for each in scores if each.observed is None]
+    more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
+    lacking = [f"predicted, and without an outcome: {unknown[0]}{more}"] if unknown else []
+    # Of many predictions of one author some come true by chance.
+    seals = [read_sealed(path) for path in sorted((out / SEALS).glob("*.json"))]
+    count = sum(each.predictions.by == predictions.by and each.seal != sealed.seal for each in seals)
+    files = "1 other file" if count == 1 else f"{count:,} other files"
+    told = f"{predictions.by} has sealed {files} of predictions of this experiment, which are in {SEALS}"
+    return PredictionScores(
+        seal=sealed.seal,
+        by=predictions.by,
+        at=sealed.at,
+        text=f"Predictions by {predictions.by}, sealed {sealed.at[:10]}, {order}. " + scores_in_words(scores),
+        notes=[*notes, *([told] if count else []), *lacking],
+        scores=scores,
+    )
