@@ -27,7 +27,6 @@ from actors.studies.calibration.calibration_plan import (
     asking_of_calibration,
     cell_of,
     make_calibration_plan,
-    middle_of,
 )
 from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
 from actors.studies.calibration.run import run_calibration
@@ -35,7 +34,7 @@ from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
-from prism.calibration import Result, planned_runs, reasons, required_steps
+from prism.calibration import Result, planned_runs, point_at, reasons, required_steps
 
 OUT = Path("calibrations")
 OUT_OPTION = out_option(STUDY_DIRECTORY, f"{OUT}/NAME")
@@ -65,7 +64,8 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     made, place = make_calibration_plan(path), out or OUT / run_name(path)
     asked = made.calibration
     budget, planned = asked.budget, planned_runs(asked)
-    estimate = forecast(cell_of(made, "plan", middle_of(made)).config)
+    middle = point_at(asked.parameters, [0.5] * len(asked.parameters), 1)
+    estimate = forecast(cell_of(made, "plan", middle).config)
     done, lacks = count_done(place), reasons(required_steps(made.calibration, made.real))
     runs, at_once = sum(planned.values()), jobs or processors()
     of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"

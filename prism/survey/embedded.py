@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from prism.config.attributes import AttributeConfig
@@ -69,35 +70,30 @@ def _answer_of(
             wrong = wrong or str(error)
             continue
         read = compiled(expression, readers)
-        taken = _TAKEN[kind]
         # Refuse a text attribute whose declared values are not all among the options.
         root = expression.root if kind == "text" else None
         values = getattr(getattr(root, "field", None), "values", ())
         other = [value for value in values if value not in item.options]
         if item.options and other:
             raise questionnaire.refusal(item, "answer", f"may give {other[0]!r}, which is none of the options")
-        return lambda person: taken(item, read(person, None))
+        return partial(_taken, kind, item, read)
     raise questionnaire.refusal(item, "answer", wrong)
 
 
-def _by_number(item: Item, value: float) -> Answered:
-    """Return the nearest whole number on a scale, or the option with this number, from 1 on; None for no number."""
+def _taken(kind: ValueKind, item: Item, read: Callable[[Any, Any], Any], person: Any) -> Answered:
+    """Return what the value of an expression answers for a person: None for no answer.
+
+    A number is the nearest one on a scale, or the number of an option from 1 on; a condition is the first of two
+    options if it holds; a text is an option, or an answer in words.
+    """
+    value = read(person, None)
+    if kind == "bool":
+        return item.options[0 if value else 1]
+    if kind == "text":
+        text = str(value)
+        return (text if text in item.options else None) if item.options else one_line(text, TEXT_CHARS) or None
     if math.isnan(value):
         return None
     low, high = (1, len(item.options)) if item.scale is None else item.scale
-    number = math.floor(min(max(value, low), high) + 0.5)
+    number: int = math.floor(min(max(value, low), high) + 0.5)
     return number if item.scale is not None else item.options[number - 1]
-
-
-def _by_text(item: Item, value: str) -> Answered:
-    if item.options:
-        return value if value in item.options else None
-    return one_line(value, TEXT_CHARS) or None
-
-
-_TAKEN: Mapping[ValueKind, Callable[[Item, Any], Answered]] = {
-    "number": _by_number,
-    "bool": lambda item, value: item.options[0 if value else 1],  # the first of two options if the condition holds
-    "text": _by_text,
-}
-"""`{type of an expression: what its value answers}`."""

@@ -16,7 +16,7 @@ from actors.factory.input_files import fitting_memory, read_input
 from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
 from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.shared_oracle import Asking, asks_model
-from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
+from prism.calibration import Calibration, Point, Real, parted, read_calibration
 from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import flat
@@ -58,7 +58,13 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         raise placed(text, path, error) from error.__cause__
     settings = flat(msgspec.to_builtins(config))
     numbers = {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
-    real, data_hash = _real(calibration, path)
+    real, data_hash = Real(), None
+    if calibration.data is not None:
+        data = found_beside(path, calibration.data)
+        with fitting_memory(str(data)):
+            source = read_input(data)
+            real = parted(parse_cascades(source.data, source.name), calibration.holdout)
+        data_hash = sha256_of(data)
     own_code = {place: code_of_own(place) for place in own}
     # Of the limits on a model, the hash has only whether runs share answers: the others change no result.
     deciding: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(calibration, base="", data=None))
@@ -83,11 +89,6 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
 def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
     config = _config(plan.calibration, plan.base, point.values)
     return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
-
-
-def middle_of(plan: CalibrationPlan) -> Point:
-    parameters = plan.calibration.parameters
-    return point_at(parameters, [0.5] * len(parameters), 1)
 
 
 def asking_of_calibration(plan: CalibrationPlan) -> Asking:
@@ -122,13 +123,3 @@ def _checked_measures(calibration: Calibration, path: Path, config: Config) -> d
         raise SettingError("calibration", problem, keys=[cascades[0]])
     check_measures({key: place for key, place in places.items() if key not in of_feeds}, [config], FEED_NUMBERS)
     return own
-
-
-def _real(calibration: Calibration, path: Path) -> tuple[Real, str | None]:
-    if calibration.data is None:
-        return Real(), None
-    found = found_beside(path, calibration.data)
-    with fitting_memory(str(found)):
-        source = read_input(found)
-        trees = parse_cascades(source.data, source.name)
-    return parted(trees, calibration.holdout), sha256_of(found)

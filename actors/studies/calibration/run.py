@@ -30,12 +30,10 @@ def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, on_run
         left = [cell for cell in once.values() if not is_done(cell_path(out, cell))]
         on_runs(step, len(cells) - len(left))
         problems = executor.run(left, out, lambda _, __: on_runs(step, 1)) if left else {}
-        if problems:
-            key, problem = next(iter(problems.items()))
+        for key, problem in problems.items():
             more = f" and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-            raise RunDirectoryError(
-                f"{out / CELLS / key}{more}: {problem}; mend it, and run it again: what is done is kept"
-            )
+            told = f"{problem}; mend it, and run it again: what is done is kept"
+            raise RunDirectoryError(f"{out / CELLS / key}{more}: {told}")
         return [observed_of(plan, out, cell) for cell in cells]
 
     return calibrated(plan.calibration, plan.values, plan.real, run)
@@ -53,7 +51,8 @@ def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
         return Observed(numbers=numbers)
     feed = observed_feed(path, cell.config)
     table = table_of(feed.shapes)
-    rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
+    least = min((row[0] for row in (*plan.real.fitted, *plan.real.holdout)), default=2.0)  # the smallest real one
+    rows = table[table[:, 0] >= SMALLER * least]
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
         "feed.posts_of_top_tenth": month_share(feed.posts_by_person.astype(np.float64), feed.days),
@@ -63,8 +62,3 @@ def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}
     return Observed(numbers=numbers, cascades=rows_in(rows))
-
-
-def _least_size(plan: CalibrationPlan) -> float:
-    """Return the posts of the smallest real cascade; 2 if there are none."""
-    return min((row[0] for row in (*plan.real.fitted, *plan.real.holdout)), default=2.0)
