@@ -175,30 +175,21 @@ def no_way_to(gateway: GatewayPlace, network: str) -> str:
         network: that of the command. The loopback device of another network leads to another program, which must not be
             asked: a request has the token.
     """
-    parts = urlsplit(gateway.address)
+    parts, problem = urlsplit(gateway.address), ""
     host, port = parts.hostname or "", parts.port or 0
-    if _is_loopback(host) and network != network_here():
-        return _said(f"{host}:{port} is on the command's machine alone")
-    until = time.monotonic() + REACH_WAIT_S
-    while not is_there(host, port):
-        if time.monotonic() > until:
-            return _said(f"nothing answers at {host}:{port}, or the port is closed to it")
-        time.sleep(REACH_EVERY_S)
-    return ""
-
-
-def _said(problem: str) -> str:
-    return (
-        f"the node {socket.gethostname()} cannot reach the gateway: {problem}; "
-        "set oracle.address to an address of the command's machine that all nodes reach"
-    )
-
-
-def _is_loopback(host: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        is_loopback = ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        is_loopback = host == "localhost"
+    if is_loopback and network != network_here():
+        problem = f"{host}:{port} is on the command's machine alone"
+    until = time.monotonic() + REACH_WAIT_S
+    while not problem and not is_there(host, port):
+        if time.monotonic() > until:
+            problem = f"nothing answers at {host}:{port}, or the port is closed to it"
+        time.sleep(REACH_EVERY_S)
+    hint = "set oracle.address to an address of the command's machine that all nodes reach"
+    return problem and f"the node {socket.gethostname()} cannot reach the gateway: {problem}; {hint}"
 
 
 LOOK_EVERY_S = 5.0
