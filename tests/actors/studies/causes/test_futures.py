@@ -184,7 +184,7 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
 
 def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(few_run: Path) -> None:
     before = content(few_run)
-    first, second = (anyio.run(partial(causes, few_run, "likes", budget=8, draws=2, top=1)) for _ in range(2))
+    first, second = (anyio.run(partial(causes, few_run, "likes", budget=6, draws=1, top=1)) for _ in range(2))
     assert (first, bool(first.causes), content(few_run)) == (second, True, before)
 
 

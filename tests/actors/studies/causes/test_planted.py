@@ -72,7 +72,7 @@ def test_each_effect_is_exactly_what_a_run_from_the_start_without_the_thing_give
     told = found(run, by=("interventions", "people", "ties"))
     assert told.value == value
     assert all(each.tried == each.candidates for each in told.tried)
-    for number, cause in enumerate(told.causes[: size(1000, everyday=3)]):
+    for number, cause in enumerate(told.causes[: size(1000, everyday=2)]):
         other = measured(run_of(tmp_path, without(settings, cause), f"without-{number}"), "reshares")
         assert (cause.value, cause.effect) == (other, value - other), cause.what
 
