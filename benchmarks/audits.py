@@ -28,7 +28,8 @@ from actors.studies.audit.asking import Change, ways_of
 from actors.studies.audit.audit import Auditing, Options
 from actors.studies.audit.carried import Future, Outcomes
 from actors.studies.audit.questions import Features
-from prism.audit import Audit, findings_of
+from prism.audit.record import Audit
+from prism.audit.words import findings_of
 from prism.config import load_config
 from prism.domain import Domain
 from prism.llm import ChatRequest, Completion, Identity, LanguageModel

@@ -16,18 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from prism.calibration import (
-    Budget,
-    Calibration,
-    Observed,
-    Point,
-    Real,
-    Result,
-    Target,
-    calibrated,
-    point_at,
-)
-from prism.experiment import Range
+from prism.calibration.calibration_file import Budget, Calibration, Point, Target, point_at
+from prism.calibration.comparison import Observed, Real
+from prism.calibration.procedure import Result, calibrated
+from prism.experiment.design import Range
 
 PARAMETERS: Final[dict[str, Range]] = {
     "rate": Range(low=2.0, high=20.0, scale="log"),

@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prism.columns import Floats, Ints
-from prism.experiment import Design, Hypothesis, compared, described, effects_on
-from prism.experiment.design import Range, sampled_conditions, unit_points
+from prism.experiment.design import Design, Range, sampled_conditions, unit_points
+from prism.experiment.effects import effects_on
+from prism.experiment.hypothesis_tests import Hypothesis, compared
+from prism.experiment.intervals import described
 from prism.scorecard import Feed, Shapes, social_facts
 from prism.scorecard.facts import interval_of_runs
 from prism.scorecard.social import (

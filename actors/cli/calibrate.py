@@ -34,7 +34,8 @@ from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.processes import Where, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
-from prism.calibration import Result, planned_runs, point_at, reasons, required_steps
+from prism.calibration.calibration_file import point_at
+from prism.calibration.procedure import Result, planned_runs, reasons, required_steps
 
 OUT = Path("calibrations")
 OUT_OPTION = out_option(STUDY_DIRECTORY, f"{OUT}/NAME")

@@ -52,7 +52,7 @@ from actors.studies.experiments.seals import (
     sealed_now,
 )
 from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_of_model
-from prism.experiment import read_predictions
+from prism.experiment.predictions import read_predictions
 from prism.wording import counted
 
 PROBLEMS_SHOWN = 5

@@ -20,16 +20,10 @@ from actors.studies.experiments.plan import Plan, promised_so_far
 from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, ModelUse, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
-from prism.experiment import (
-    SAMPLED,
-    SHARES,
-    UNPAIRED,
-    Experiment,
-    Hypothesis,
-    PredictionScores,
-    effect_found,
-    smallest_p,
-)
+from prism.experiment.design import SAMPLED
+from prism.experiment.experiment_file import Experiment
+from prism.experiment.hypothesis_tests import UNPAIRED, Hypothesis, effect_found, smallest_p
+from prism.experiment.predictions import SHARES, PredictionScores
 from prism.quoting import printable
 
 ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12

@@ -34,7 +34,7 @@ from actors.studies.replications.ledger import (
     line_of,
 )
 from actors.studies.replications.replication_plan import make_replication_plan
-from prism.experiment import Replication
+from prism.experiment.replication import Replication
 
 
 @command()

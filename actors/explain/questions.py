@@ -18,7 +18,7 @@ from prism.agents import Source
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.quoting import compact, number
-from prism.sharing import Judged
+from prism.sharing.archetype import Judged
 
 EMBEDDED: Final = "embedded"
 """The method of an answer that was computed, and so took no call."""

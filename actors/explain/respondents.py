@@ -13,7 +13,7 @@ from actors.runtime.simulation import Simulation
 from prism.agents.social_agent import SocialAgent
 from prism.social.domain import SocialDomain
 from prism.social.memory import Memory
-from prism.survey import Respondent
+from prism.survey.oracle import Respondent
 
 LATELY_ROUNDS = 5
 """The rounds before a moment that people remember in a run without memory."""

@@ -10,9 +10,9 @@ from actors.pages.card import Table, table_of
 from actors.pages.html import Node, tag
 from actors.pages.page_frame import Section, missing
 from actors.studies.audit.record import read_audit
-from prism.audit import Audit, examined, findings_or_none
+from prism.audit.record import Audit
 from prism.audit.shift import LEAST
-from prism.audit.words import interval
+from prism.audit.words import examined, findings_or_none, interval
 
 
 def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section | None:

@@ -16,7 +16,10 @@ from actors.plots.theme import color_of
 from actors.studies.experiments.over_time import Band, OverTime
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import named
-from prism.experiment import Comparison, Effect, Interval, conditions_for, described
+from prism.experiment.design import conditions_for
+from prism.experiment.effects import Effect
+from prism.experiment.hypothesis_tests import Comparison
+from prism.experiment.intervals import Interval, described
 from prism.palette import BLUE, GREY, ORANGE
 from prism.quoting import as_text
 

@@ -36,7 +36,7 @@ from actors.studies.replications.ledger import (
     hits,
     read_line,
 )
-from prism.experiment import Comparison
+from prism.experiment.hypothesis_tests import Comparison
 from prism.quoting import as_text
 
 SEEDS_SHOWN = 12

@@ -12,7 +12,7 @@ from actors.pages.html import Element, Node, page, tag
 from actors.pages.style import report_css
 from actors.pages.words import plural
 from actors.plots.render import as_files
-from prism.experiment import Answer
+from prism.experiment.answer import Answer
 
 _PICTURE = re.compile(
     r"<h3>([^<]*)</h3>\s*<div [^>]*>(<svg.*?</svg>)\s*</div>\s*<figcaption>(.*?)</figcaption>", re.DOTALL

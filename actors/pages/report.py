@@ -39,7 +39,7 @@ from actors.studies.causes.record import Kept, kept_causes
 from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN
 from prism.errors import InputError
-from prism.experiment import Answer
+from prism.experiment.answer import Answer
 
 COMMANDS_MAX = 8
 """The most runs whose commands are shown."""

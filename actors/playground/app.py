@@ -46,7 +46,7 @@ from actors.view.explainer import EXPLAIN
 from actors.view.run_list import shown
 from prism.config import Config, OracleConfig
 from prism.errors import PrismError
-from prism.experiment import read_experiment
+from prism.experiment.experiment_file import read_experiment
 from prism.kernels import WORTH_COMPILING, are_wanted, is_kept
 from prism.palette import state_styles
 

@@ -16,7 +16,7 @@ from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.run import read_resolved
 from prism.answers import MadeOf, caveats, setting_in_words, words_of
 from prism.errors import PrismError
-from prism.experiment import Answer, Side, condition_in_words, described_by
+from prism.experiment.answer import Answer, Side, condition_in_words, described_by
 
 LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
 """Columns of `rounds.csv` that are levels: their course may lie above their last value."""

@@ -12,7 +12,8 @@ from msgspec import Meta
 from prism.columns import Floats
 from prism.config.yaml_text import read_as
 from prism.errors import SettingError
-from prism.experiment import Range, SharedOracle
+from prism.experiment.design import Range
+from prism.experiment.experiment_file import SharedOracle
 
 SEED_KEY = "simulation.seed"
 WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")  # settings that change no result of a run

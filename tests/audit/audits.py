@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from prism.audit import Audit, Claim, Estimate, Exchange, Shift, carried, judged
+from prism.audit.claims import Claim, carried
+from prism.audit.record import Audit, judged
+from prism.audit.shift import Estimate, Exchange, Shift
 
 
 def shift(finding: str) -> Shift:

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.audit import Claim, Estimate, Recorded, fitted, tilted
-from prism.audit.claims import combined, verdict_on
+from prism.audit.choices import Recorded, fitted, tilted
+from prism.audit.claims import Claim, combined, verdict_on
+from prism.audit.shift import Estimate
 from tests.catalogue import catalogue
 
 EFFECT: dict[str, Any] = {"claim": "hot > chronological", "measure": "likes", "kind": "difference", "effect": 10.0}

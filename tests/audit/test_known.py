@@ -4,8 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.audit import Variety, calibration_of, known_of, stems, variety_of
+from prism.audit.known import known_of, stems
 from prism.audit.oracle import Informant
+from prism.audit.variety import Variety, calibration_of, variety_of
 from prism.columns import Floats, Ints
 from prism.errors import OracleResponseError
 from tests.catalogue import catalogue

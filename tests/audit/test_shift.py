@@ -4,7 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.audit import Asked, Audit, Position, Shift, exchange_of, followed, judged, positions_of, shift_of
+from prism.audit.record import Audit, judged
+from prism.audit.shift import Asked, Position, Shift, exchange_of, followed, positions_of, shift_of
 from prism.columns import Floats
 
 OPTIONS = ("scroll", "like", "reply")

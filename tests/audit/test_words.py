@@ -4,7 +4,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from prism.audit import Estimate, Exchange, findings_or_none, paragraph_of
+from prism.audit.shift import Estimate, Exchange
+from prism.audit.words import findings_or_none, paragraph_of
 from prism.wording import without_place
 from tests.audit.audits import audit, with_each_verdict
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.calibration import read_calibration
+from prism.calibration.calibration_file import read_calibration
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 from tests.paths import ROOT

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from prism.calibration import Observed, Target, parted
-from prism.calibration.comparison import Comparer, holdout_targets, pairs_apart
-from prism.experiment import Range
+from prism.calibration.calibration_file import Target
+from prism.calibration.comparison import Comparer, Observed, holdout_targets, pairs_apart, parted
+from prism.experiment.design import Range
 from prism.scorecard import Tree
 
 NUMBERS = {

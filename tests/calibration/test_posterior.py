@@ -11,7 +11,7 @@ import pytest
 from prism.calibration.calibration_file import design_places
 from prism.calibration.posterior import Datum, Inference, Posterior, ranked
 from prism.columns import Floats
-from prism.experiment import Range
+from prism.experiment.design import Range
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 

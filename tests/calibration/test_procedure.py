@@ -7,20 +7,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.calibration import (
-    Budget,
-    Calibration,
-    Observed,
-    Point,
-    Real,
-    Result,
-    Target,
-    calibrated,
-    reasons,
-    required_steps,
-)
-from prism.calibration.procedure import WIDEN
-from prism.experiment import Range
+from prism.calibration.calibration_file import Budget, Calibration, Point, Target
+from prism.calibration.comparison import Observed, Real
+from prism.calibration.procedure import WIDEN, Result, calibrated, reasons, required_steps
+from prism.experiment.design import Range
 from tests.catalogue import catalogue
 
 pytest.importorskip("sklearn")

@@ -17,7 +17,7 @@ from prism.checked import field_types
 from prism.config import load_config, settings
 from prism.config.interventions import CHANGEABLE, KINDS
 from prism.config.load import load_interventions
-from prism.experiment import read_replication
+from prism.experiment.replication import read_replication
 from prism.expressions.tree import WORDS as LANGUAGE
 from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary

@@ -1,14 +1,8 @@
 """Answers in sentences: of hypotheses that are supported, refuted and undecided, and of what points the other way."""
 
 from prism.answers import words_of
-from prism.experiment import (
-    Hypothesis,
-    Side,
-    answered,
-    compared,
-    described_by,
-    holm,
-)
+from prism.experiment.answer import Side, answered, described_by
+from prism.experiment.hypothesis_tests import Hypothesis, compared, holm
 from tests.catalogue import catalogue
 
 ALPHA = 0.05

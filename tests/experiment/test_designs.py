@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from prism.errors import ConfigError
-from prism.experiment import Condition, read_experiment
+from prism.experiment.design import Condition
+from prism.experiment.experiment_file import read_experiment
 from tests.catalogue import catalogue
 
 HEAD = "question: Does it matter?\nbase: base.yaml\nseeds: 3\nmeasures: {likes: likes}\n"

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.experiment import Design, conditions_of, effects_on
-from prism.experiment.design import Range, sampled_conditions, unit_points
+from prism.experiment.design import Design, Range, conditions_of, sampled_conditions, unit_points
+from prism.experiment.effects import effects_on
 from tests.catalogue import catalogue
 
 

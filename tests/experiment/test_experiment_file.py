@@ -7,7 +7,8 @@ import pytest
 
 from actors.studies.experiments.plan import make_plan
 from prism.errors import ConfigError
-from prism.experiment import read_experiment, smallest_p
+from prism.experiment.experiment_file import read_experiment
+from prism.experiment.hypothesis_tests import smallest_p
 from tests.catalogue import catalogue
 from tests.paths import ROOT
 

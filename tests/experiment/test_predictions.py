@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from prism.errors import ConfigError
-from prism.experiment import read_experiment, read_predictions, scored_predictions, scores_in_words
-from prism.experiment.predictions import Prediction, scored
+from prism.experiment.experiment_file import read_experiment
+from prism.experiment.predictions import Prediction, read_predictions, scored, scored_predictions, scores_in_words
 from tests.catalogue import catalogue
 
 EXPERIMENT = read_experiment(

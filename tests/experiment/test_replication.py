@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t
 
 from prism.errors import ConfigError
-from prism.experiment import Compared, Published, compare, pseudo_values, read_replication
+from prism.experiment.replication import Compared, Published, compare, pseudo_values, read_replication
 from tests.catalogue import catalogue
 
 FILE = """\

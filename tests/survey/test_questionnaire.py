@@ -7,16 +7,10 @@ from actors.testing import ScriptedModel
 from prism.config.attributes import AttributeConfig
 from prism.config.model import LLMConfig
 from prism.errors import ConfigError, OracleResponseError
-from prism.survey import (
-    EmbeddedAnswers,
-    Given,
-    Interview,
-    Item,
-    Respondent,
-    SurveyOracle,
-    outcomes_of,
-    read_questionnaire,
-)
+from prism.survey.embedded import EmbeddedAnswers
+from prism.survey.oracle import Interview, Respondent, SurveyOracle
+from prism.survey.outcome import Given, outcomes_of
+from prism.survey.questionnaire import Item, read_questionnaire
 from tests.catalogue import catalogue
 
 FILE = """

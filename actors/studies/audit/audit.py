@@ -40,33 +40,14 @@ from actors.studies.causes.track import track_of
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
 from prism.agents import Question
-from prism.audit import (
-    Asked,
-    Audit,
-    ChoiceModel,
-    Claim,
-    Decider,
-    Estimate,
-    Exchange,
-    Known,
-    Position,
-    Recorded,
-    Shift,
-    Variety,
-    calibration_of,
-    exchange_of,
-    fitted,
-    followed,
-    judged,
-    known_of,
-    paragraph_of,
-    positions_of,
-    shift_of,
-    stems,
-    variety_of,
-    wilson,
-)
+from prism.audit.choices import ChoiceModel, Recorded, fitted
+from prism.audit.claims import Claim
+from prism.audit.known import Known, known_of, stems, wilson
 from prism.audit.oracle import Informant, InformantOracle, Text
+from prism.audit.record import Audit, Decider, judged
+from prism.audit.shift import Asked, Estimate, Exchange, Position, Shift, exchange_of, followed, positions_of, shift_of
+from prism.audit.variety import Variety, calibration_of, variety_of
+from prism.audit.words import paragraph_of
 from prism.columns import Floats, Ints
 from prism.domain import HasFutures
 from prism.errors import ConfigError, InputError, OracleUnavailableError, together

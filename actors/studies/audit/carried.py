@@ -21,7 +21,8 @@ from actors.studies.audit.questions import Features, Runs, Study
 from actors.studies.causes.track import track_of
 from actors.studies.causes.undone import Processes
 from actors.studies.experiments.run_measures import measured
-from prism.audit import ChoiceModel, Claim, Recorded, carried, fitted, tilted
+from prism.audit.choices import ChoiceModel, Recorded, fitted, tilted
+from prism.audit.claims import Claim, carried
 from prism.columns import Floats, Ints
 from prism.domain import Domain
 from prism.statechart import Judgement, Oracle

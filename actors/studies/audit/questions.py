@@ -24,7 +24,8 @@ from actors.runtime.simulation import Simulation
 from actors.store.messages import messages_of
 from actors.store.oracle_log import KeptAnswers, answers_in
 from prism.agents import Question, Source, Trigger, Update
-from prism.audit import Recorded, wilson
+from prism.audit.choices import Recorded
+from prism.audit.known import wilson
 from prism.columns import Ints
 from prism.domain import Domain, said_by
 from prism.expressions import Field

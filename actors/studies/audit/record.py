@@ -9,7 +9,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
-from prism.audit import Audit
+from prism.audit.record import Audit
 from prism.llm import Tape
 
 AUDIT = "audit"

@@ -16,7 +16,8 @@ from actors.factory.input_files import fitting_memory, read_input
 from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
 from actors.studies.experiments.run_measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.shared_oracle import Asking, asks_model
-from prism.calibration import Calibration, Point, Real, parted, read_calibration
+from prism.calibration.calibration_file import Calibration, Point, read_calibration
+from prism.calibration.comparison import Real, parted
 from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import flat

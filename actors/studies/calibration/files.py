@@ -19,7 +19,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_those_of
 from actors.studies.calibration.calibration_plan import CalibrationPlan
 from actors.studies.experiments.plan import other_than
-from prism.calibration import Result
+from prism.calibration.procedure import Result
 from prism.config import Config
 from prism.quoting import printable
 

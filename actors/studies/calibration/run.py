@@ -14,7 +14,9 @@ from actors.studies.experiments.cells import CELLS, cell_path, is_done
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.processes import Executor
 from actors.studies.experiments.run_measures import measured
-from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_in, table_of
+from prism.calibration.calibration_file import SHAPES, Point
+from prism.calibration.comparison import Observed, rows_in, table_of
+from prism.calibration.procedure import Result, calibrated
 from prism.scorecard.social import month_share, rank_correlation
 
 OnRuns = Callable[[str, int], None]

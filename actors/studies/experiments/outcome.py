@@ -23,25 +23,11 @@ from actors.studies.experiments.shared_oracle import ModelUse
 from actors.tables.files import FORMULA_STARTS
 from prism.answers import MadeOf, caveats, words_of
 from prism.errors import PrismError
-from prism.experiment import (
-    FEW_SEEDS,
-    UNPAIRED,
-    Answer,
-    Comparison,
-    Effect,
-    Experiment,
-    Hypothesis,
-    Interval,
-    Side,
-    Threshold,
-    answered,
-    compared,
-    condition_in_words,
-    corrected,
-    described,
-    described_by,
-    effects_on,
-)
+from prism.experiment.answer import FEW_SEEDS, Answer, Side, answered, condition_in_words, described_by
+from prism.experiment.effects import Effect, effects_on
+from prism.experiment.experiment_file import Experiment, Threshold
+from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, Hypothesis, compared, corrected
+from prism.experiment.intervals import Interval, described
 from prism.no_effect import remarks_on_many
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"

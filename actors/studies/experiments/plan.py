@@ -25,7 +25,9 @@ from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
-from prism.experiment import Condition, Experiment, Hypothesis, key_of_setting, read_experiment
+from prism.experiment.design import Condition
+from prism.experiment.experiment_file import Experiment, key_of_setting, read_experiment
+from prism.experiment.hypothesis_tests import Hypothesis
 from prism.text_files import decode_text
 
 NOT_PART = ("run", "metrics")

@@ -21,12 +21,7 @@ from actors.core.files import (
 )
 from actors.factory.input_files import read_input
 from prism.errors import ConfigError, InputError
-from prism.experiment import (
-    Predictions,
-    PredictionScores,
-    scored_predictions,
-    scores_in_words,
-)
+from prism.experiment.predictions import Predictions, PredictionScores, scored_predictions, scores_in_words
 from prism.text_files import decode_text, plain_number, read_table
 
 SEALS = "seals"

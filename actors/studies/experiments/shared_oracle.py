@@ -18,7 +18,7 @@ from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.agents import FALLBACKS
 from prism.config import Config
 from prism.errors import ConfigError
-from prism.experiment import SharedOracle
+from prism.experiment.experiment_file import SharedOracle
 
 if TYPE_CHECKING:
     from actors.studies.gateway.proxy import OpenGateway

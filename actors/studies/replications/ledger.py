@@ -19,7 +19,7 @@ from actors.studies.experiments.outcome import Outcome, Values
 from actors.studies.experiments.plan import Plan
 from actors.studies.replications.replication_plan import ReplicationPlan, computed_from_data
 from prism.answers import figure
-from prism.experiment import Compared, compare, pseudo_values
+from prism.experiment.replication import Compared, compare, pseudo_values
 
 LINE = "replication.json"
 DIGITS = 6  # significant digits of written numbers: the last digits of a sum depend on the processor

@@ -14,7 +14,7 @@ from actors.factory.file_kinds import REPLICATION, telling_kind
 from actors.studies.experiments.plan import Plan, found_beside, make_plan, placed, text_of
 from actors.studies.experiments.run_measures import code_of_own, load_own
 from prism.errors import ConfigError, SettingError
-from prism.experiment import Replication, check_answers, read_replication
+from prism.experiment.replication import Replication, check_answers, read_replication
 
 PAGE = "docs/replications.md"
 RUNS_LEAST = 3  # the fewest seeds of a number over all runs: it is worked out with each run left out

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from actors.pages.audit_section import audit_section
 from actors.pages.html import rendered
 from actors.studies.audit.record import keep_audit
-from prism.audit import paragraph_of
+from prism.audit.words import paragraph_of
 from tests.audit.audits import with_each_verdict
 
 

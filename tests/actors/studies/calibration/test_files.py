@@ -13,7 +13,9 @@ from actors.factory.calibrated import calibration_label
 from actors.factory.config_file import read_config
 from actors.studies.calibration.calibration_plan import CalibrationPlan, make_calibration_plan
 from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
-from prism.calibration import Budget, Observed, Point, Result, calibrated
+from prism.calibration.calibration_file import Budget, Point
+from prism.calibration.comparison import Observed
+from prism.calibration.procedure import Result, calibrated
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 
 pytest.importorskip("sklearn")
