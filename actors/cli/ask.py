@@ -97,6 +97,8 @@ def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
             if each.counts:
                 counts, most = each.counts[moment].items(), max(1, *each.counts[moment].values())
                 yield table(("", ">", ""), [(f"  {name}", n, "█" * round(BAR_WIDTH * n / most)) for name, n in counts])
+        if each.repeated is not None:
+            yield f"asked again, {each.repeated:.0%} gave the same answer"
     missing = ", ".join(f"{reason} {count:,}" for reason, count in asked.missing.items())
     without = f"; without an answer: {missing}" if missing else ""
     yield from ("", f"{asked.answered:,} of {asked.wanted:,} answers{without}")

@@ -21,7 +21,7 @@ LINES = 10
 """The most things that a person remembers in a run without memory."""
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
-Answers = Callable[[SocialAgent], dict[str, int | str | None]]
+Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]
 
 
 def people_of(run: OpenRun) -> SocialDomain:

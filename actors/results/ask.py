@@ -58,15 +58,16 @@ _ANSWERS: Final = Table(
         AGENT,
         Column(name="name", kind=TEXT, about="name of the person"),
         Column(name="question", kind=NAME, about="id of the question"),
+        Column(name="repeat", kind=INTEGER, about="how often the person was asked it at this moment by then"),
         Column(name="answer", kind=TEXT, about="the option or the text"),
         Column(name="number", kind=INTEGER, about="the number on a scale"),
         Column(name="source", kind=NAME, about="oracle for an expression, llm for a model"),
         Column(name="reason", kind=NAME, about="why there is no answer"),
     ),
-    primary=("run", "moment", "agent", "question"),
+    primary=("run", "moment", "agent", "question", "repeat"),
 )
-_Place = tuple[int, int, int]
-"""The number of the moment, the person's number, and the number of the question."""
+_Place = tuple[int, int, int, int]
+"""The number of the moment, the person's number, the number of the question, and the repeat."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +78,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     oracle: str
     moments: dict[str, int]  # `{moment: whole ticks before it}`
     people: int  # how many were asked
+    repeats: int
     wanted: int
     answered: int = 0
     missing: dict[str, int] = {}  # `{reason: answers}`
@@ -146,7 +148,7 @@ class Survey:
     @property
     def wanted(self) -> int:
         """The answers that all people give to all questions at all moments."""
-        return len(self._moments) * len(self._numbers) * len(self._questionnaire.items)
+        return len(self._moments) * len(self._numbers) * len(self._questionnaire.items) * self._questionnaire.repeat
 
     @property
     def answers(self) -> int:
@@ -160,7 +162,7 @@ class Survey:
     def _asking(self) -> str:
         items = [msgspec.to_builtins(item) for item in self._questionnaire.items]
         header = self._run.header
-        parts = (header.config_sha256, header.seed, items, self._moments, self._numbers)
+        parts = (header.config_sha256, header.seed, items, self._moments, self._numbers, self._questionnaire.repeat)
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     async def gather(self, on_begin: OnBegin = lambda _: None) -> None:
@@ -183,7 +185,7 @@ class Survey:
         """
         if self._embedded is not None:
             for place, person, item in self._places():
-                answer = person.answers[item.id]
+                answer = person.answers[item.id, place[3]]
                 self._answers[place] = (answer, "oracle", "" if answer is not None else "no_value")
             return
         config = self._config
@@ -194,7 +196,7 @@ class Survey:
                 self.oracle = opened.description
                 calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
                 for place, person, item in self._places():
-                    await self._put(calls, place, Interview(person, item))
+                    await self._put(calls, place, Interview(person, item, place[3]))
 
     async def _put(self, calls: SingleCalls, place: _Place, asked: Interview) -> None:
         item, options = asked.item, tuple(asked.item.states)
@@ -213,19 +215,20 @@ class Survey:
         """Yield every asking; prompts with the same beginning follow each other, so that a server reads it once."""
         for moment, people in enumerate(self._people):
             for number, item in enumerate(self.items):
-                for person in people:
-                    yield (moment, person.number, number), person, item
+                for repeat in range(1, self._questionnaire.repeat + 1):
+                    for person in people:
+                        yield (moment, person.number, number, repeat), person, item
 
     def rows(self) -> dict[str, list[Value]]:
-        """Return the answers so far as columns, in the order of moment, person and question."""
+        """Return the answers so far as columns, in the order of moment, person, question and repeat."""
         columns, run, names = self._table.columns, self.path.resolve().name, [*self._moments]
         people = [{person.number: person for person in each} for each in self._people]
         declared = self._config.population.attributes.items()
         rows: list[tuple[Value, ...]] = []
-        for (moment, agent, number), (answer, source, reason) in sorted(self._answers.items()):
+        for (moment, agent, number, repeat), (answer, source, reason) in sorted(self._answers.items()):
             person, item = people[moment][agent], self.items[number]
             text, score = (answer, None) if isinstance(answer, str) else (None, answer)
-            told = (person.name, item.id, text, score, source or None, reason or None)
+            told = (person.name, item.id, repeat, text, score, source or None, reason or None)
             values = ((person.attributes[name], each.type) for name, each in declared)
             numbers = (float(value) if kind == "float" else value for value, kind in values)
             rows.append((run, names[moment], person.tick, agent, *told, *numbers))
@@ -241,8 +244,8 @@ class Survey:
     def outcome(self) -> Asked:
         names, notes = [*self._moments], [*self._run.notes]
         given = [
-            Given(agent, names[moment], self.items[number].id, answer)
-            for (moment, agent, number), (answer, _, _) in sorted(self._answers.items())
+            Given(agent, names[moment], self.items[number].id, repeat, answer)
+            for (moment, agent, number, repeat), (answer, _, _) in sorted(self._answers.items())
         ]
         try:
             outcomes = outcomes_of(self.items, names, given)
@@ -256,6 +259,7 @@ class Survey:
             oracle=self.oracle,
             moments=self._moments,
             people=len(self._numbers),
+            repeats=self._questionnaire.repeat,
             wanted=self.wanted,
             answered=len(self._answers) - missing.total(),
             missing=dict(sorted(missing.items())),

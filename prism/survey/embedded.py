@@ -24,12 +24,13 @@ Answered = int | str | None
 class EmbeddedAnswers:
     """The answers to the questions of a questionnaire, by their expressions.
 
-    `draw.uniform` and `draw.normal` are two random numbers of the run's seed, the person and the question.
+    `draw.uniform` and `draw.normal` are two random numbers of the run's seed, the person, the question and the repeat.
     """
 
     def __init__(self, questionnaire: Questionnaire, attributes: Mapping[str, AttributeConfig], seed: int) -> None:
         words = social_vocabulary(attributes)
         self._seed = seed
+        self._repeats = range(1, questionnaire.repeat + 1)
         self._key = 0
         fields = {name: field for name, field in words.fields.items() if name.startswith("agent.") or name in _DRAWS}
         readers = {name: words.readers[name] for name in fields}
@@ -39,12 +40,13 @@ class EmbeddedAnswers:
         )
         self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
 
-    def of(self, person: Any) -> dict[str, Answered]:
-        """Return `{question: the answer}` of a `SocialAgent`. A missing answer is None."""
-        found: dict[str, Answered] = {}
+    def of(self, person: Any) -> dict[tuple[str, int], Answered]:
+        """Return `{(question, repeat): the answer}` of a `SocialAgent`. A missing answer is None."""
+        found: dict[tuple[str, int], Answered] = {}
         for item, answer in self._answers:
-            self._key = item.key
-            found[item.id] = answer(person)
+            for repeat in self._repeats:
+                self._key = item.key(repeat)
+                found[item.id, repeat] = answer(person)
         return found
 
     def _drawn(self, person: Any, draw: Draw) -> float:

@@ -29,10 +29,11 @@ _TASK = """Answer one question of a survey as the person who is described below,
 
 
 class Interview(msgspec.Struct, frozen=True):
-    """A person who is asked one question: the agent of an oracle's question."""
+    """One asking of one question: the agent of an oracle's question."""
 
     respondent: Respondent
     item: Item
+    repeat: int  # how often the person was asked the same at this moment, this time included
 
     @property
     def agent_id(self) -> int:
@@ -55,8 +56,8 @@ class Interview(msgspec.Struct, frozen=True):
 class SurveyOracle(ModelOracle[Any]):
     """An oracle that asks a model for the answers of people: for probabilities, else for a choice; or for a text.
 
-    What is drawn depends on the run's seed, the person and the question, and not on the moment: a person who is in the
-    same situation twice, with the same probabilities, gives the same answer.
+    What is drawn depends on the run's seed, the person, the question and the repeat, and not on the moment: a person
+    who is in the same situation twice, with the same probabilities, gives the same answer.
 
     Args:
         model: the model; config: its settings.
@@ -92,7 +93,7 @@ class SurveyOracle(ModelOracle[Any]):
         raise AssertionError("the last attempt returns or raises")
 
     def asker_name(self, agent: Interview, trigger: str, context: Any) -> str:  # noqa: ARG002  # the interface's
-        return f"agent {agent.agent_id} in tick {agent.tick}, question {agent.item.id}"
+        return f"agent {agent.agent_id} in tick {agent.tick}, question {agent.item.id}, asking {agent.repeat}"
 
     async def _answered(self, agent: Interview, options: Any, attempt: int) -> Answer:
         item = agent.item
@@ -109,18 +110,21 @@ class SurveyOracle(ModelOracle[Any]):
                 )
             )
             if found is not None:
+                # An answer drawn by its probability, with random numbers of the person, the question and the
+                # repeat.
                 weights = [found.probabilities[option.value] for option in options]
-                unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key)
+                unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
                 return Answer(options[pick(weights, unit)], method=found.method)
         schema = _TEXT_SCHEMA if is_open else options_schema(options, KEY)
         seed = self._config.seed
         if self._config.temperature > 0.0:
-            seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key)
+            key = agent.item.key(agent.repeat)
+            seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, key)
         request = ChatRequest(
             messages=messages_of(agent),
             schema=schema,
             seed=seed,
-            sample=1,
+            sample=agent.repeat,
             max_tokens=max(self._config.num_predict, WRITING_TOKENS) if schema is _TEXT_SCHEMA else None,
             asked_by=self.asker_name(agent, "", None),
             attempt=attempt,
@@ -189,8 +193,8 @@ class Respondent(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, Value]  # what a model is told besides, by the name that it is told
     attributes: Mapping[str, Value]  # all, by name
     memory: tuple[str, ...] = ()  # what the person remembers, as for `prism.social.memory.Memory.lines`
-    # `{question: the answer}` where they are worked out without a model; None if there is none
-    answers: dict[str, int | str | None] = {}
+    # `{(question, repeat): the answer}` where they are worked out without a model; None if there is none
+    answers: dict[tuple[str, int], int | str | None] = {}
 
     def situation(self) -> str:
         """Return the part of a prompt about the person, with texts as quoted data."""

@@ -1,4 +1,4 @@
-"""The outcome of a questionnaire: counts of answers, and changes between moments."""
+"""The outcome of a questionnaire: counts of answers, the share of repeated answers, and changes between moments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from prism.survey.questionnaire import Item
 
 
 class Given(NamedTuple):
-    """An answer that was given, or None: the person, the moment and the question."""
+    """An answer that was given, or None: the person, the moment, the question and how often it was asked by then."""
 
     agent: int
     moment: str
     item: str
+    repeat: int
     answer: int | str | None
 
 
@@ -48,12 +49,15 @@ class ItemOutcome(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     text: str
     kind: str
-    # `{moment: {answer: how often}}`, in the order of the answers; empty if it is open
+    # `{moment: {answer: how often, in the first asking}}`, in the order of the answers; empty if it is open
     counts: dict[str, dict[str, int]]
     means: dict[str, float]  # `{moment: the mean of a scale}`
-    # answered, missing: `{moment: people}`
+    # answered, missing: `{moment: people}`, in the first asking
     answered: dict[str, int]
     missing: dict[str, int]
+    # the share of the pairs of a first and a later asking with equal answers; None without a second one, and for open
+    # questions
+    repeated: float | None
     changes: list[Change]  # from the first moment to each later one, where there is a test for it
 
 
@@ -61,12 +65,12 @@ def outcomes_of(
     items: Sequence[Item], moments: Sequence[str], given: Iterable[Given], *, compares: bool = True
 ) -> list[ItemOutcome]:
     """Return the outcome of each question."""
-    answers: dict[str, dict[str, dict[int, int | str]]] = {item.id: {} for item in items}
+    answers: dict[str, dict[tuple[str, int], dict[int, int | str]]] = {item.id: {} for item in items}
     missing = Counter[tuple[str, str]]()
     for each in given:
         if each.answer is not None:
-            answers[each.item].setdefault(each.moment, {})[each.agent] = each.answer
-        else:
+            answers[each.item].setdefault((each.moment, each.repeat), {})[each.agent] = each.answer
+        elif each.repeat == 1:
             missing[each.item, each.moment] += 1
     compared_with = moments[1:] if compares else ()
     return [_outcome(item, moments, compared_with, answers[item.id], missing) for item in items]
@@ -76,10 +80,10 @@ def _outcome(
     item: Item,
     moments: Sequence[str],
     compared_with: Sequence[str],
-    answers: Mapping[str, Mapping[int, Any]],
+    answers: Mapping[tuple[str, int], Mapping[int, Any]],
     missing: Mapping[tuple[str, str], int],
 ) -> ItemOutcome:
-    first = {moment: answers.get(moment, {}) for moment in moments}
+    first = {moment: answers.get((moment, 1), {}) for moment in moments}
     counts = {moment: Counter(str(answer) for answer in given.values()) for moment, given in first.items()}
     is_scale = item.scale is not None
     return ItemOutcome(
@@ -90,12 +94,23 @@ def _outcome(
         means={moment: sum(given.values()) / len(given) for moment, given in first.items() if is_scale and given},
         answered={moment: len(given) for moment, given in first.items()},
         missing={moment: missing[item.id, moment] for moment in moments},
+        repeated=_repeated(answers) if item.choices else None,
         changes=[
             _change(item, (moments[0], later), first[moments[0]], first[later])
             for later in compared_with
             if (is_scale or len(item.options) == 2) and first[moments[0]].keys() & first[later].keys()
         ],
     )
+
+
+def _repeated(answers: Mapping[tuple[str, int], Mapping[int, Any]]) -> float | None:
+    equal = pairs = 0
+    for (moment, repeat), given in answers.items():
+        before = answers.get((moment, 1), {}) if repeat > 1 else {}
+        for agent in given.keys() & before.keys():
+            pairs += 1
+            equal += given[agent] == before[agent]
+    return equal / pairs if pairs else None
 
 
 def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], after: Mapping[int, Any]) -> Change:

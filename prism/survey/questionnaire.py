@@ -1,4 +1,4 @@
-"""The file of a questionnaire: its questions, and the rounds after which they are asked."""
+"""The file of a questionnaire: its questions, the rounds after which they are asked, and how often."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ OPTIONS_MAX: Final = 50
 OPTION_CHARS: Final = 100
 TEXT_CHARS: Final = 2_000  # the most characters of a question
 POINTS_MAX: Final = 101  # the most points of a scale, as of 0 to 100
+REPEATS_MAX: Final = 100
 MOMENTS_MAX: Final = 20
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 
@@ -56,10 +57,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The answers as an enumeration, which oracles choose from; of an open question, that it was answered."""
         return _states(self.choices or ("answered",))
 
-    @property
-    def key(self) -> int:
-        """The number of the question for draws, by its name, from 0 to below 2**56."""
-        return int.from_bytes(blake2b(self.id.encode(), digest_size=7).digest())
+    def key(self, repeat: int) -> int:
+        """Return the number of an asking for draws, from 0 to below 2**56: of the question's name and the repeat."""
+        return int.from_bytes(blake2b(f"{self.id} {repeat}".encode(), digest_size=7).digest())
 
 
 @lru_cache(maxsize=1024)
@@ -72,6 +72,7 @@ def _states(choices: tuple[str, ...]) -> type[StrEnum]:
 class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     questions: Annotated[list[Item], Meta(min_length=1, max_length=ITEMS_MAX)]
     at: Annotated[int, Meta(ge=0)] | dict[str, Annotated[int, Meta(ge=0)]] | None = None
+    repeat: Annotated[int, Meta(ge=1, le=REPEATS_MAX)] = 1
 
 
 class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +81,7 @@ class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
     lines: dict[str, int | None]  # `{id: the line of the question in the file}`
     # `{moment: the round after which it is}`, in the order in which they are compared; empty for the end
     at: dict[str, int]
+    repeat: int  # how often each person is asked each question at each moment
 
     def refusal(self, item: Item, key: str, problem: str) -> ConfigError:
         return ConfigError(self.source, problem, key=f"{item.id}.{key}", line=self.lines[item.id])
@@ -88,7 +90,7 @@ class Questionnaire(msgspec.Struct, frozen=True, kw_only=True):
 def read_questionnaire(text: str, source: str) -> Questionnaire:
     """Return the questionnaire that a YAML text describes."""
 
-    def checked(file: _File) -> tuple[tuple[Item, ...], dict[str, int]]:
+    def checked(file: _File) -> tuple[tuple[Item, ...], dict[str, int], int]:
         items = tuple(_checked(item, f"questions[{place}]") for place, item in enumerate(file.questions))
         seen = Counter[str]()
         for place, item in enumerate(items):
@@ -99,11 +101,11 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
         moments = {f"round {file.at}": file.at} if isinstance(file.at, int) else file.at
         if moments is not None and not 1 <= len(moments) <= MOMENTS_MAX:
             raise SettingError("at", f"expected 1 to {MOMENTS_MAX} moments, got {len(moments)}", keys=["at"])
-        return items, moments or {}
+        return items, moments or {}, file.repeat
 
-    (items, at), top = read_as(text, source, _File, checked)
+    (items, at, repeat), top = read_as(text, source, _File, checked)
     lines = {item.id: top.line(f"questions[{place}].id") for place, item in enumerate(items)}
-    return Questionnaire(source=source, items=items, lines=lines, at=at)
+    return Questionnaire(source=source, items=items, lines=lines, at=at, repeat=repeat)
 
 
 def _checked(item: Item, key: str) -> Item:

@@ -15,6 +15,7 @@ from tests.catalogue import catalogue
 
 FILE = """
 at: {before: 2, after: 8}
+repeat: 3
 questions:
   - id: trust
     text: How much do you
@@ -36,9 +37,9 @@ def question(keys: str) -> str:
     return f"at: 1\nquestions:\n  - {{id: a, text: b, open: true}}\n  - {{id: c, text: d, {keys}}}\n"
 
 
-def test_a_file_says_what_is_asked_and_when() -> None:
+def test_a_file_says_what_is_asked_when_and_how_often() -> None:
     found = read_questionnaire(FILE, "asked.yaml")
-    assert found.at == {"before": 2, "after": 8}
+    assert (found.at, found.repeat) == ({"before": 2, "after": 8}, 3)
     trust, side, why = found.items
     assert trust.text == "How much do you trust the news?"
     assert trust.choices == ("-3", "-2", "-1", "0", "1", "2", "3")
@@ -110,11 +111,11 @@ OPEN = Item(id="why", text="Why is that so?", open=True)
 SCALE = Item(id="trust", text="Do you trust it?", scale=(1, 3), labels=("not at all", "very much"))
 
 
-async def asked(item: Item, *replies: str, attempts: int = 1) -> tuple[str, str, list[str]]:
+async def asked(item: Item, *replies: str, attempts: int = 1, repeat: int = 1) -> tuple[str, str, list[str]]:
     """Return the answer with its content, and the prompts that were sent."""
     model = ScriptedModel(*replies)
     oracle = SurveyOracle(model, LLMConfig(temperature=0.5), seed=7, attempts=attempts)
-    interview = Interview(PERSON, item)
+    interview = Interview(PERSON, item, repeat)
     answer = await oracle.checked_answer(interview, interview.state, item.id, list(item.states))
     prompts = ["\n".join(message.content for message in request.messages) for request in model.requests]
     return answer.state, answer.content, prompts
@@ -151,10 +152,10 @@ WHY = Item(id="why", text="?", open=True)
 MOMENTS = ("before", "after")
 
 
-def answers(item: Item, *values: list[int | str | None]) -> list[Given]:
+def answers(item: Item, *values: list[int | str | None], repeat: int = 1) -> list[Given]:
     """Return answers of people 0, 1, ... at each moment."""
     return [
-        Given(agent, moment, item.id, value)
+        Given(agent, moment, item.id, repeat, value)
         for moment, given in zip(MOMENTS, values, strict=False)
         for agent, value in enumerate(given)
     ]
@@ -194,3 +195,12 @@ def test_two_options_are_tested_by_mcnemar() -> None:
     assert found.counts["after"] == {"yes": 17, "no": 3}
     ((change,),) = (each.changes for each in outcomes_of([TWO], MOMENTS, answers(TWO, ["no"] * 3, ["yes", "no", "no"])))
     assert (change.low, change.high) == (-1.0, 1.0), "a share cannot change by more"
+
+
+def test_the_share_of_repeated_answers_is_of_each_later_asking_with_the_first() -> None:
+    given = answers(SEVEN, [1, 2, 3, None], [4, 4, 4, 4])
+    given += answers(SEVEN, [1, 2, 4, 4], [4, None, 4, 5], repeat=2)
+    (found,) = outcomes_of([SEVEN], MOMENTS, given)
+    assert found.repeated == pytest.approx(4 / 6)
+    assert found.counts["before"]["4"] == 0  # the first asking is what is counted
+    assert outcomes_of([SEVEN], MOMENTS, answers(SEVEN, [1]))[0].repeated is None

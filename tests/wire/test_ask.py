@@ -26,13 +26,14 @@ SECTIONS: dict[str, Any] = {
 PUBLISHED = [{"round": 2, "publish": {"author": each, "text": POST, "topics": ["politics"]}} for each in range(9)]
 QUESTIONS = """
 at: {first: 1, last: 2}
+repeat: 2
 questions:
   - {id: trust, text: "How much do you trust the news?", scale: [1, 7], labels: [not at all, very much]}
   - {id: side, text: "Which side are you on?", options: [left, right, neither]}
   - {id: why, text: "Why is that so?", open: true}
 """
-ASKED = 12 * 3 * 2
-ASK = ("ask", "run", "--questions", "asked.yaml", "--agents", "0-11", "--set", "oracle.backend=ollama")
+ASKED = 6 * 3 * 2 * 2
+ASK = ("ask", "run", "--questions", "asked.yaml", "--agents", "0-5", "--set", "oracle.backend=ollama")
 
 
 @pytest.fixture(scope="module")
