@@ -30,8 +30,8 @@ from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
 from prism.scorecard import Feed
 from prism.sharing.archetype import Judged
+from prism.social.people.people import SyntheticPeople
 from prism.social.people.population import Population, ignore_step
-from prism.social.people.synthetic import SyntheticPeople
 from prism.statechart.outline import outline
 
 

@@ -32,7 +32,7 @@ class Edges(NamedTuple):
 def edges_of(run: Recorded, population: Population) -> Edges:
     """Return the times for which people of a run follow others."""
     graph, size = population.graph, population.graph.size
-    starts, followees = graph.followees()
+    starts, followees, *_ = graph.arrays()
     until, more = np.full(len(followees), -1, np.int32), np.zeros((2, size), np.int64)
     later = np.empty((4, 0), np.int64)
     changes = _changes(run, population)

@@ -6,7 +6,7 @@ the next tick on, so all who act in a tick see the same values in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_v
 from prism.social.people.attributes import Attributes
 from prism.social.posts.post import PostView
 from prism.social.state import SocialState
-from prism.social.vocabulary import attribute_field, drawn_readers, of_reader, social_vocabulary
+from prism.social.vocabulary import drawn_readers, of_reader, own_field, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Change, Reader
 
 NO_CHANGE: Final = -1
@@ -75,7 +75,8 @@ class ChangingAttributes:
         used |= {delay.field for delay in behaviour.delays.values()}
         used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}
         used |= {of_reader(name) for name in ranked_by}
-        self.fields = {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}
+        own = {f"agent.{name}": name for name in declared}
+        self.fields = {name: own_field(place, declared[name]) for place, name in own.items() if place in used}
         """`{attribute: its field}`, in the order of the columns."""
         self.places = {name: place for place, name in enumerate(self.fields)}
         """`{attribute: its column}`."""
@@ -100,9 +101,6 @@ class ChangingAttributes:
         self._kernel: Any = None
         self._given: Floats = np.zeros((1, 1))
 
-    def __len__(self) -> int:
-        return len(self.fields)
-
     def value(self, person: int, name: str) -> Value:
         return self._value(name, float(self._table[person, self.places[name]]))
 
@@ -120,9 +118,6 @@ class ChangingAttributes:
 
     def of_author(self, author: int) -> dict[str, Value]:
         return {name: self.value(author, name) for name in self.of_authors}
-
-    def live(self, person: int, drawn: Attributes) -> Attributes:
-        return LiveAttributes(drawn, self, person)
 
     @property
     def _table(self) -> Floats:
@@ -205,47 +200,42 @@ class ChangingAttributes:
             self._changed = self._changed[:0]
 
     def _assignment(self, change: Change, fields: FieldSource, indent: int) -> list[str]:
+        def source_of(expression: Expression) -> str:
+            found = fields.value(expression)
+            if found is None:
+                file = self._behaviour.definition
+                problem = f"cannot be worked out for many at once, so no attribute can be set to it: {expression}"
+                raise ConfigError(file.file.source if file else "chart", problem, key=f"set.{change.name}")
+            return found
+
         place, lines = self.places[change.name], fields.lines(change.fields, indent)
         now = f"t.attributes[person, {place}]"
         if change.when is not None:
-            lines.append(f"{' ' * indent}if {self._source(change, change.when, fields)}:")
+            lines.append(f"{' ' * indent}if {source_of(change.when)}:")
             indent += 4
-        space, value = " " * indent, self._source(change, change.to, fields)
+        space, value = " " * indent, source_of(change.to)
         lines.append(f"{space}value = {value} * 1.0")
         if change.field.is_number:
             low, high = change.field.bounds
             lines.append(f"{space}value = min(max(value, {low!r}), {high!r}) if value == value else {now}")
         if change.field.kind == "int":
             lines.append(f"{space}value = math.floor(value + 0.5) * 1.0")
-        return [
-            *lines,
-            f"{space}is_changed = is_changed or value != {now}",
-            f"{space}following[person, {place}] = value",
-        ]
-
-    def _source(self, change: Change, expression: Expression, fields: FieldSource) -> str:
-        found = fields.value(expression)
-        if found is None:
-            source = self._behaviour.definition
-            problem = f"cannot be worked out for many at once, so no attribute can be set to it: {expression}"
-            raise ConfigError(source.file.source if source else "chart", problem, key=f"set.{change.name}")
-        return found
+        lines += [f"{space}is_changed = is_changed or value != {now}", f"{space}following[person, {place}] = value"]
+        return lines
 
     # Checkpoints
 
     def columns(self) -> Iterator[Column]:
+        def as_texts(piece: NDArray[Any]) -> NDArray[Any]:
+            return np.array([*map(self.tables.words.text, piece.astype(np.int64).tolist())], dtype=object)
+
         for name in self._changing:
-            yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
+            cut = as_texts if self.fields[name].kind == "text" else np.asarray
+            yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], cut)
         for name, values in self.stayed.items():
             yield from pack(f"attribute.{name}", values)
         if self.count:
             yield from pack("attribute_changes", [self.count])
-
-    def _texts_of(self, name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
-        if self.fields[name].kind != "text":
-            return lambda piece: piece
-        texts = self.tables.words.text
-        return lambda piece: np.array([*map(texts, piece.astype(np.int64).tolist())], dtype=object)
 
     def restore(self, columns: Columns) -> None:
         """Take over the values that these columns hold. What the chart of a fork does not set stays as it is."""

@@ -9,8 +9,7 @@ from typing import Any, Final
 from prism.errors import StatechartError
 from prism.expectations import guess
 from prism.expressions import expression_of
-from prism.social.effects import Effect
-from prism.social.vocabulary import ACTIONS, TRIGGERS, Role, social_vocabulary
+from prism.social.vocabulary import ACTIONS, TRIGGERS, Effect, Role, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.definition import ChartDefinition, read_chart
 from prism.statechart.flatten import flatten, steps_of
@@ -33,26 +32,17 @@ def social_behaviour(definition: ChartDefinition, vocabulary: Vocabulary | None 
     """Return the behaviour that a chart of people on a social feed describes.
 
     Raises:
-        ConfigError: a word is unknown, an expression is wrong, or the world cannot run the chart.
+        ConfigError: a word is unknown, an expression is wrong, or the world cannot run the chart: people do not start
+            offline, cannot come online, see no posts, or cannot decide.
     """
     behaviour = flatten(definition, vocabulary or social_vocabulary())
-    check_social(behaviour)
-    return behaviour
-
-
-def check_social(behaviour: Behaviour[Any]) -> None:
-    """Refuse a chart that the world of feeds cannot run.
-
-    Raises:
-        ConfigError: people do not start offline, cannot come online, see no posts, or cannot decide.
-    """
     # 1. The places of states and rows in the file, for errors; a chart that was made in Python has no file.
-    definition, chart = behaviour.definition, behaviour.chart
-    states = [] if definition is None else [path[-1] for path in definition.walk()]
+    chart, file = behaviour.chart, behaviour.definition
+    states = [] if file is None else [path[-1] for path in file.walk()]
     places = {str(state): f"states.{state}" for state in behaviour.states} | {each.name: each.place for each in states}
 
     def refused(place: str, problem: str) -> Exception:
-        return StatechartError(f"{place}: {problem}") if definition is None else definition.file.refused(problem, place)
+        return StatechartError(f"{place}: {problem}") if file is None else file.file.refused(problem, place)
 
     # 2. Every trigger is sent, and every state has the rows that its role needs.
     sent = {*TRIGGERS, *(delay.trigger for delay in behaviour.delays.values())}
@@ -83,6 +73,7 @@ def check_social(behaviour: Behaviour[Any]) -> None:
             f"(so do: {', '.join(lonely)}); one row on a state around them all is enough"
         )
         raise refused(places[lonely[0]], problem)
+    return behaviour
 
 
 def can_post(behaviour: Behaviour[Any]) -> bool:

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,7 +35,6 @@ from prism.kernel_rng import keys_of
 from prism.kernels import handed_over
 from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.effects import Effect
 from prism.social.kernels import choice_kernel
 from prism.social.kernels.choice_kernel import (
     ACTIVITY,
@@ -50,23 +48,13 @@ from prism.social.kernels.choice_kernel import (
 from prism.social.kernels.stretch_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.posts.post import PostView, drawn_about, key_about
+from prism.social.vocabulary import Effect
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
 
 _seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
 """The fields of a view in the columns of `prism.social.kernels.choice_kernel`."""
-
-
-class _Options(NamedTuple):
-    constants: Floats
-    forms: Ints
-
-
-class _Table(NamedTuple):
-    constants: Floats
-    forms: Ints
-    sizes: Ints
 
 
 class ChoiceOracle(Oracle[AgentState]):
@@ -105,16 +93,18 @@ class ChoiceOracle(Oracle[AgentState]):
         self._of_traits: tuple[People, Floats] | None = None
         self._own_of: tuple[People, Floats | None] | None = None
         """People, and the part of V of the traits and own attributes of each, if none of these changes."""
-        self._answers_as_own = all(getattr(type(self), name) is own for name, own in _OWN_ANSWERS.items())
+        self._answers_as_own = type(self) is ChoiceOracle  # one derived from it answers each question by itself
         self.begin(seed)
 
     def begin(self, seed: int) -> None:
         """Begin in a world, and draw from this seed. What is kept of questions in another one is forgotten."""
         self._seed, self._key = seed, keys_of(seed)
-        self._kinds: dict[tuple[str, ...], _Options] = {}
+        self._kinds: dict[tuple[str, ...], tuple[Floats, Ints]] = {}
         self._numbers: dict[QuestionKind, int] = {}
-        self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
-        self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
+        nobody = np.zeros(0, dtype=np.int64)
+        self._table: tuple[Floats, Ints, Ints] = np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), nobody
+        """The constants and the forms of the options of each kind of question, a row each, and how many they are."""
+        self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, nobody
         """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
 
     async def ask(
@@ -133,7 +123,7 @@ class ChoiceOracle(Oracle[AgentState]):
         """Return the answers to many questions, bit for bit as `ask` gives them; None if each must be asked.
 
         That is so without the columns of the people, without a post in view, where an attribute is not of one kind, and
-        for an oracle that is derived from this one and answers otherwise.
+        for an oracle that is derived from this one.
         """
         views = [each.context for each in questions]
         if None in views:
@@ -191,7 +181,7 @@ class ChoiceOracle(Oracle[AgentState]):
         if own is None or self.people is None:
             return None
         seen[:, ACTIVITY], seen[:, OWN] = self.people.activity[agents], own
-        chosen, room = np.empty(len(kinds), dtype=np.int64), np.empty((2, self._table.constants.shape[1]))
+        chosen, room = np.empty(len(kinds), dtype=np.int64), np.empty((2, self._table[0].shape[1]))
         choice_kernel.choose(self._key, *self._table, kinds, self._weights, seen, draws, room, chosen)
         return chosen if chosen.min() >= 0 else None
 
@@ -200,11 +190,11 @@ class ChoiceOracle(Oracle[AgentState]):
             return self._numbers[kind]
         self._numbers[kind] = len(self._numbers)
         options = [self._options((kind.state, kind.trigger, *kind.options)) for kind in self._numbers]
-        sizes = np.array([len(each.constants) for each in options], dtype=np.int64)
+        sizes = np.array([len(of_options) for of_options, _ in options], dtype=np.int64)
         constants, forms = np.zeros((len(options), sizes.max())), np.zeros((len(options), sizes.max()), dtype=np.int64)
         for row, each in enumerate(options):
             constants[row, : sizes[row]], forms[row, : sizes[row]] = each
-        self._table = _Table(constants, forms, sizes)
+        self._table = constants, forms, sizes
         return self._numbers[kind]
 
     def _own_of_all(self, agents: Ints, people: People) -> Floats | None:
@@ -215,7 +205,8 @@ class ChoiceOracle(Oracle[AgentState]):
             self._of_traits = people, of_all
         total: Floats = self._of_traits[1][agents]
         for name, by_value in self._attributes:
-            values = people.read(f"agent.{name}", agents)
+            values = people.column(f"agent.{name}")
+            values = None if values is None else values[agents]
             if values is None or (not isinstance(by_value, float) and values.dtype.kind not in "Ub"):
                 return None
             if isinstance(by_value, float):
@@ -248,8 +239,8 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
         key = current_state.value, trigger, *(option.value for option in options)
-        kind, weights = self._options(key), np.empty(len(options))
-        forms = np.zeros_like(kind.forms) if context is None else kind.forms
+        (constants, forms), weights = self._options(key), np.empty(len(options))
+        forms = np.zeros_like(forms) if context is None else forms
         of_post, persona, own = (0.0,) * ACTIVITY if context is None else _seen(context), agent.persona, 0.0
         for name, weight in self._traits:
             own += weight * getattr(persona.traits, name)
@@ -257,34 +248,20 @@ class ChoiceOracle(Oracle[AgentState]):
             value = persona.attributes[name]
             own += by_value * float(value) if isinstance(by_value, float) else by_value.get(str(value), 0.0)
         row = np.array([*of_post, persona.activity, own], dtype=np.float64)
-        choice_kernel.weigh(kind.constants, forms, self._weights, row, weights, weights.copy())
+        choice_kernel.weigh(constants, forms, self._weights, row, weights, weights.copy())
         found: list[float] = weights.tolist()
         return found
 
-    def _options(self, key: tuple[str, ...]) -> _Options:
-        found = self._kinds.get(key)
-        if found is None:
+    def _options(self, key: tuple[str, ...]) -> tuple[Floats, Ints]:
+        """Return the constant and the form of each option of a state and trigger."""
+        if key not in self._kinds:
             state, trigger, *options = key
-            rows = self._of_rows.get(trigger, {})
-            constants, forms = zip(
-                *(self._option(option, rows.get((state, option), "")) for option in options), strict=True
-            )
-            found = self._kinds[key] = _Options(np.array(constants, dtype=np.float64), np.array(forms, dtype=np.int64))
-        return found
-
-    def _option(self, option: str, at_once: str) -> tuple[float, int]:
-        if option in self._coefficients.states:
-            return self._coefficients.states[option], FIXED
-        effect = Effect(at_once) if at_once else self._effects.get(option)
-        if effect not in self._constants:
-            return 0.0, FIXED
-        return self._constants[effect], SPREADS if effect in _SPREADING else ENGAGES
-
-
-_OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        name: getattr(ChoiceOracle, name)
-        for name in ("ask", "answer", "checked_answer", "distribution", "source", "method")
-    }
-)
-"""The methods that `answer_all` replaces. An oracle that overrides one of these answers each question by itself."""
+            constants, forms = list[float](), list[int]()
+            for option in options:
+                at_once = self._of_rows.get(trigger, {}).get((state, option))
+                effect = Effect(at_once) if at_once else self._effects.get(option)
+                is_fixed = option in self._coefficients.states or effect not in self._constants
+                constants.append(self._coefficients.states.get(option, self._constants.get(effect, 0.0)))
+                forms.append(FIXED if is_fixed else SPREADS if effect in _SPREADING else ENGAGES)
+            self._kinds[key] = np.array(constants, dtype=np.float64), np.array(forms, dtype=np.int64)
+        return self._kinds[key]

@@ -25,23 +25,21 @@ from prism.events import NUMBER_BITS
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
-from prism.social.changing import ChangeReader, ReadChange
+from prism.social.changing import ChangeReader, LiveAttributes, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
 from prism.social.people.joining import JOINS_SHOWN
-from prism.social.people.people import People
 from prism.social.people.people_lists import rows_of
-from prism.social.people.persona import Intentions, Persona
+from prism.social.people.persona import Intentions
 from prism.social.people.population import Population
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
-from prism.social.ready import make_ready
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
+from prism.social.stretch import make_ready
 from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns
-from prism.social.world import SocialWorld
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 
 CHECKPOINT_TICKS = 500
@@ -87,7 +85,10 @@ class SocialDomain:
         self._draws = config.simulation.seed
         self._is_ready = False
         self._reader: ChangeReader | None = None
-        self._person_type = _person_type(self.behaviour.states)
+        states, own = self.behaviour.states, {"__slots__": (), "states": self.behaviour.states}
+        self._person_type: type[SocialAgent] = (
+            SocialAgent if states is AgentState else type("SocialAgent", (SocialAgent,), own)
+        )
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
         }
@@ -102,8 +103,8 @@ class SocialDomain:
             _ = self.world
 
     @cached_property
-    def world(self) -> SocialWorld:
-        world = SocialWorld(self.config, self.population, self.behaviour)
+    def world(self) -> SocialShard:
+        world = SocialShard(self.config, self.population, self.behaviour)
         self._embedded.people = world.traits
         return world
 
@@ -172,7 +173,7 @@ class SocialDomain:
         return partial(SocialDomain, self.config, self.population, self.behaviour)
 
     def shard(self) -> SocialShard:
-        return SocialShard(self.world)
+        return self.world
 
     def turns(self, *, asks: bool) -> SocialTurns:
         return SocialTurns(self.world, self.chart, self.config.population.intentions, asks=asks)
@@ -191,11 +192,6 @@ class SocialDomain:
         relevance = None if view is None else relevance_of(view, self.config.population.relevance)
         person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
         return Reference(relevance, self._embedded.distribution(person, person.state, question.trigger, options, view))
-
-    @cached_property
-    def _people(self) -> People:
-        """The people as they are at the start."""
-        return People(self.population.personas)
 
     def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
         if not self.world.changing.rows:
@@ -223,18 +219,14 @@ class SocialDomain:
             )
         return self._embedded
 
-    def _persona(self, agent_id: int) -> Persona:
-        """Return a person's persona, with the attributes that change as they are whenever they are read."""
-        persona = copy(self.population.personas[agent_id])
-        force_setattr(persona, "attributes", self.world.changing.live(agent_id, persona.attributes))
-        return persona
-
     def _person(self, agent_id: int, state: StrEnum, tick: int) -> SocialAgent:
+        persona, changing = self.population.personas[agent_id], self.world.changing
+        if changing.rows or changing.stayed:  # the attributes that change are as they are whenever they are read
+            persona = copy(persona)
+            force_setattr(persona, "attributes", LiveAttributes(persona.attributes, changing, agent_id))
         return self._person_type(
             agent_id,
-            persona=self._persona(agent_id)
-            if self.world.changing.rows or self.world.changing.stayed
-            else self.population.personas[agent_id],
+            persona=persona,
             timeout_threshold=self.config.statechart.default_timeout_ticks,
             pending_action=self.world.pending(agent_id),
             seed=self._draws,
@@ -246,12 +238,6 @@ class SocialDomain:
             max_history_depth=self._history_depth,
             clock=self._clock,
         )
-
-
-def _person_type(states: type[StrEnum]) -> type[SocialAgent]:
-    if states is AgentState:
-        return SocialAgent
-    return type("SocialAgent", (SocialAgent,), {"__slots__": (), "states": states})
 
 
 def _check_interventions(config: Config, population: Population) -> None:

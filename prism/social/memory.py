@@ -7,9 +7,9 @@ post carries the lines that its reader remembers at that time, so a decision tha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from prism.columns import PIECE, Column, Columns, Ints, pack
 from prism.events import Event, Happened, PostEvent, TieChanged, events_in
 from prism.quoting import quoted
 from prism.social.network import Network
-from prism.social.posts.post import NO_POST, PersonalView, Post, PostView
+from prism.social.posts.post import NO_POST, Post
 from prism.wording import ago, counted, cut
 
 TEXT_CHARS: Final = 100
@@ -71,18 +71,9 @@ class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     likes: int = 0
 
 
-class InView(NamedTuple):
-    """The posts that some people have seen and have in view before a wave is applied, an entry each.
-
-    Args:
-        agents: the people; `posts`: the numbers of the posts.
-        came: the ticks in which these came into view; `likes`: their likes.
-    """
-
-    agents: Ints
-    posts: Ints
-    came: Ints
-    likes: Ints
+InView = tuple[Ints, Ints, Ints, Ints]
+"""People who have seen a post and have it in view: these people, the posts by number, the ticks in which they came into
+view, and their likes."""
 
 
 Rings = dict[int, deque[Remembered]]
@@ -128,17 +119,17 @@ class Memory:
         has = remember & (rows["current"] >= self._network.living.first) & (sees | (rows["entered"] > rows["came"]))
         posts = rows["current"][has].astype(np.int64)
         likes = state.t.details["likes"][self._network.living.rows(posts)]
-        return InView(agents[has], posts, rows["came"][has], likes)
+        return agents[has], posts, rows["came"][has], likes
 
     def add(self, tick: int, rows: Happened, before: InView) -> None:
         self.add_events(tick, events_in(tick, rows))
-        left = self._network.state.t.people["current"][before.agents] != before.posts
+        left = self._network.state.t.people["current"][before[0]] != before[1]
         agents, numbers, came, likes = (column[left] for column in before)
         posts = self._network.living.made(numbers)
         for agent, post, since, liked in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):
             own = self._own.get(agent)
             if own is None or own[-1].post != post.id or own[-1].tick < since:  # else something was done about it
-                self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
+                self._remember(self._own, agent, self._about(tick, SAW, post, likes=liked))
 
     def add_events(self, tick: int, events: Sequence[Event]) -> None:
         named = {post for each in events if isinstance(each, PostEvent) for post in (each.post, each.parent)}
@@ -152,19 +143,16 @@ class Memory:
                     self._remember(self._of_others, event.whom, Remembered(tick, event.kind, event.agent))
             elif isinstance(event, PostEvent):
                 target = posts[event.post if event.parent is None else event.parent]
-                said = "" if event.parent is None else self._text(posts[event.post])
-                own = self._about(tick, event.kind, target.author, target, said)
+                said = "" if event.parent is None else cut(self._network.text(posts[event.post]), TEXT_CHARS)
+                own = self._about(tick, event.kind, target, said)
                 self._remember(self._own, event.agent, own)
                 if target.author != event.agent:
                     told = msgspec.structs.replace(own, other=event.agent)
                     self._remember(self._of_others, target.author, told)
 
-    def _about(self, tick: int, what: str, other: int, post: Post, said: str = "", likes: int = 0) -> Remembered:
-        topics = cut(", ".join(post.topics), NAME_CHARS)
-        return Remembered(tick, what, other, post.id, topics, self._text(post), said, likes)
-
-    def _text(self, post: Post) -> str:
-        return cut(self._network.text(post), TEXT_CHARS)
+    def _about(self, tick: int, what: str, post: Post, said: str = "", likes: int = 0) -> Remembered:
+        topics, text = cut(", ".join(post.topics), NAME_CHARS), cut(self._network.text(post), TEXT_CHARS)
+        return Remembered(tick, what, post.author, post.id, topics, text, said, likes)
 
     def _remember(self, rings: Rings, person: int, what: Remembered) -> None:
         if self._people is not None and not self._people[person]:
@@ -175,9 +163,6 @@ class Memory:
 
     # Lines for prompts
 
-    def view(self, person: int, tick: int, view: PostView) -> PersonalView:
-        return msgspec.structs.replace(view, memory=self.lines(person, tick))  # type: ignore[return-value]  # of its class
-
     def lines(self, person: int, tick: int) -> tuple[str, ...]:
         """Return what a person remembers, a line each.
 
@@ -186,9 +171,11 @@ class Memory:
         """
         of_others, own = self._of_others.get(person, ()), self._own.get(person, ())
         for_others = min(len(of_others), max(self._places - self._places // 2, self._places - len(own)))
-        return (
-            *(self._line(_OF_OTHERS, each, tick) for each in _latest(of_others, for_others)),
-            *(self._line(_OWN, each, tick) for each in _latest(own, self._places - for_others)),
+        latest = islice(reversed(of_others), for_others), islice(reversed(own), self._places - for_others)
+        return tuple(
+            self._line(wording, each, tick)
+            for wording, ring in zip((_OF_OTHERS, _OWN), latest, strict=True)
+            for each in ring
         )
 
     def _line(self, wording: Mapping[str, str], what: Remembered, tick: int) -> str:
@@ -215,7 +202,3 @@ class Memory:
             if name in columns.unread:
                 for person, items in columns.items(name, int, tuple[Remembered, ...]).items():
                     rings[person] = deque(items, maxlen=self._places)
-
-
-def _latest(ring: Collection[Remembered], count: int) -> Iterator[Remembered]:
-    return islice(reversed(tuple(ring)), count)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import nlargest
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -18,35 +17,29 @@ from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
-from prism.domain import Measure
 from prism.errors import PrismError
 from prism.events import FEEDS, LIKES, NOTHING, NUMBER_BITS, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
 from prism.kernels import handed_over, python_rows
 from prism.rows import Heap, Values
 from prism.social import tables as col
-from prism.social.effects import ON_TIES, Effect
 from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
-from prism.social.posts.cascade import Cascades
-from prism.social.posts.living import KINDS, LivingPosts, ids_of
+from prism.social.posts.living import KINDS, Cascades, LivingPosts, ids_of
 from prism.social.posts.post import NO_POST, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
 from prism.social.view_words import PackedTexts, ViewWords
-
-_POSTS_HELP: Final = "Posts by what they are: original, reply or reshare."
+from prism.social.vocabulary import ON_TIES, Effect
 
 DEFAULT_RELEVANCE = RelevanceConfig()
 
-EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        Effect.LIKE: col.LIKE,
-        Effect.REPLY: col.REPLY,
-        Effect.RESHARE: col.RESHARE,
-        Effect.POST: col.PUBLISH,
-        **{effect: col.FOLLOW + place for place, effect in enumerate(ON_TIES)},
-    }
-)
+EFFECTS: Final[Mapping[str, int]] = {
+    Effect.LIKE: col.LIKE,
+    Effect.REPLY: col.REPLY,
+    Effect.RESHARE: col.RESHARE,
+    Effect.POST: col.PUBLISH,
+    **{effect: col.FOLLOW + place for place, effect in enumerate(ON_TIES)},
+}
 MADE: Final = (col.PUBLISH, col.REPLY, col.RESHARE)
 _PLACES: Final = np.zeros(col.FEED + 1, dtype=np.uint8)
 """`{number of an effect that makes a post: its place in `prism.events.MADE`}`."""
@@ -236,16 +229,12 @@ class Network:
         """
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
-            raise PrismError(
-                f"the run has made its limit of {NUMBERS_MAX:,} posts; its whole ticks are kept, and no tick from "
-                f"{tick:,} on is possible; take fewer people (population.size) or fewer posts of each "
-                "(population.posts_per_session)"
-            )
+            kept = f"its whole ticks are kept, and no tick from {tick:,} on is possible"
+            way_out = "take fewer people (population.size) or fewer posts of each (population.posts_per_session)"
+            raise PrismError(f"the run has made its limit of {NUMBERS_MAX:,} posts; {kept}; {way_out}")
         if refused:
-            most = 1 << NUMBER_BITS
-            raise ValueError(
-                f"person {refused - 2:,} has made {most:,} posts, which is the most that one person can make"
-            )
+            most = f"{1 << NUMBER_BITS:,} posts, which is the most that one person can make"
+            raise ValueError(f"person {refused - 2:,} has made {most}")
 
     # What people see
 
@@ -338,17 +327,6 @@ class Network:
 
     # Counts and displays of the network
 
-    def measures(self) -> list[Measure]:
-        kinds, counts = {"original": "posts", "reply": "replies", "reshare": "reshares"}, self.counts
-        counter = partial(Measure, kind="counter")
-        return [
-            *(
-                counter(name="prism_posts_total", help=_POSTS_HELP, labels={"kind": kind}, value=counts[name])
-                for kind, name in kinds.items()
-            ),
-            counter(name="prism_likes_total", help="Likes given.", value=counts["likes"]),
-        ]
-
     def highlights(self) -> list[str]:
         largest, lines = self.cascades.largest, []
         if largest.size:
@@ -376,7 +354,6 @@ class Network:
         """
         horizon = tick - self.feed.horizon_rounds * self.ticks_per_round
         self.living.forget(horizon)
-        self.state.drop_originals()
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
     # Checkpoints
@@ -407,7 +384,6 @@ class Network:
         self.cascades.restore(columns)
         self.living.restore(columns)
         self.taken = self.living.end
-        state.restore_originals()
         for name in ("followees", "muted"):
             if name in columns.unread:
                 state.restore_ties(name, columns.rows(name))

@@ -12,11 +12,9 @@ from prism.expressions import expression_of
 from prism.llm.prompt import PERSONAS, template_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
 from prism.social.chart import rows_with_functions
-from prism.social.effects import Effect
 from prism.social.ranking import scored_by
-from prism.social.vocabulary import Role, of_reader
+from prism.social.vocabulary import Effect, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
-from prism.statechart.definition import Delay
 from prism.wording import counted
 
 _AGENT: Final = "agent."
@@ -24,12 +22,13 @@ _AGENT: Final = "agent."
 
 def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect]:
     """Return what will have no effect in a run of people on a feed."""
-    delays = [
-        NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message)
-        for each in long_delays(config, behaviour)
+    delays = long_delays(config, behaviour)
+    return [
+        *(NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message) for each in delays),
+        *unread_attributes(config, behaviour),
+        *fixed_measures(config, behaviour),
+        *idle_interventions(config),
     ]
-    idle = [*fixed_measures(config, behaviour), *idle_interventions(config)]
-    return [*delays, *unread_attributes(config, behaviour), *idle]
 
 
 # Delays
@@ -44,19 +43,15 @@ def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
     length = config.simulation.ticks_per_round
     left = length - 2 - int(length * config.population.activity.arrival) // 2  # for a person in the middle of that part
     for state, delay in behaviour.delays.items():
-        ticks = _usual_ticks(delay, config)
+        section, _, name = delay.field.partition(".")
+        ticks = None if delay.field else delay.drawn(0.5)
+        if section == "statechart":
+            ticks = int(getattr(config.statechart, name))
         if behaviour.roles.get(state) == Role.BROWSE or ticks is None or ticks <= left:
             continue
         told = f"the delay of {'about ' if isinstance(delay.ticks, dict) else ''}{counted(ticks, 'tick')}"
         message = f"{told} ends for few people within a round of {length}: {ROUND_ENDS} comes first"
         yield Finding(kind=FindingKind.TOO_LONG, state=state, trigger=delay.trigger, message=message)
-
-
-def _usual_ticks(delay: Delay, config: Config) -> int | None:
-    if not delay.field:
-        return delay.drawn(0.5)
-    section, _, name = delay.field.partition(".")
-    return int(getattr(config.statechart, name)) if section == "statechart" else None
 
 
 # Attributes

@@ -28,15 +28,20 @@ def _count(name: str, text: str, source: str) -> tuple[Field, str]:
     return Field(name=name, kind="float", low=0.0, high=1e12, help=text), source
 
 
+_FOLLOWERS: Final = "t.ties.followers.ends[t.posts[post].author] - t.ties.followers.starts[t.posts[post].author]"
 FIELDS: Final[tuple[tuple[Field, str], ...]] = (
     _count("post.created", "the tick of the post", "t.posts[post].created"),
     _count("post.engagements", "engagements with its cascade", "engagements_of(t, post)"),
     _count(
         "post.across",
         "of these, the ones by people of another `feed.across` than the root's author",
-        "across_of(t, post)",
+        "t.cascades[row_of(t, t.posts[post].cascade)].across",
     ),
-    _count("post.author_followers", "people who follow its author", "followers_of(t, post)"),
+    _count(
+        "post.author_followers",
+        "people who follow its author",
+        _FOLLOWERS,
+    ),
     _count("feed.freshness", "`feed.hot_rounds` in ticks", "t.settings.freshness"),
     _count("feed.popularity_weight", "the setting", "t.settings.popularity_weight"),
 )
@@ -47,8 +52,7 @@ _DRAWN: Final = (
 )
 _HEAD: Final = """\
 from prism.kernel_rng import unit
-from prism.social.kernels.feed_kernel import across_of, followers_of
-from prism.social.kernels.post_kernel import engagements_of
+from prism.social.kernels.post_kernel import engagements_of, row_of
 
 
 def score(t, person, post, tick):

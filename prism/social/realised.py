@@ -7,10 +7,11 @@ looked at to know it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from prism.columns import Column, Columns, Ints, pack_array
 from prism.no_effect import NotAsConfigured
+from prism.social import tables as col
 from prism.social.state import SocialState
 
 DAY_S: Final = 86_400.0
@@ -20,73 +21,49 @@ OFF: Final = 0.01
 """The same of shares that are drawn or wired to be exact."""
 
 
-class FeedCounts(NamedTuple):
-    """Counts of requested and of filled feed places, in the order in which kernels have them.
-
-    Args:
-        feeds: feeds built, one a session.
-        places: places that they could have at most, by `feed.size`.
-        shown: posts in them; `shown_outside`: those of them from out of network.
-        short_inside: places that the in-network side could not fill; `short_outside`: the other side's.
-        seen: posts that came into somebody's view; `considered`: those at which somebody looked closely.
-    """
-
-    feeds: int
-    places: int
-    shown: int
-    shown_outside: int
-    short_inside: int
-    short_outside: int
-    seen: int
-    considered: int
-
-
 class Realised:
     """Counts of feeds, and of the time that people spend in their states, as kernels have counted them."""
 
     def __init__(self, state: SocialState, states: Sequence[str], tick_s: float) -> None:
-        self._state = state
-        self._states = states
-        self._people = len(state.t.people)
-        self._tick_s = tick_s
+        self._state, self._states, self._tick_s = state, states, tick_s
 
     @property
-    def feeds(self) -> FeedCounts:
-        return FeedCounts(*self._state.t.counts.feeds.tolist())
+    def _feeds(self) -> list[int]:
+        return [*self._state.t.counts.feeds.tolist()]
 
     def counts(self) -> dict[str, int]:
-        counts = self.feeds
+        feeds = self._feeds
         return {
-            "feeds": counts.feeds,
-            "posts_shown": counts.shown,
-            "posts_seen": counts.seen,
-            "posts_considered": counts.considered,
+            "feeds": feeds[col.BUILT],
+            "posts_shown": feeds[col.SHOWN_ALL],
+            "posts_seen": feeds[col.SEEN],
+            "posts_considered": feeds[col.CONSIDERED],
         }
 
     def feed(self, fill: str) -> dict[str, Any]:
-        counts, asked = self.feeds, float(self._state.t.counts.share[0])  # places outside, by setting, without rounding
+        feeds, shown = self._feeds, self._feeds[col.SHOWN_ALL]
+        asked = float(self._state.t.counts.share[0])  # places outside, by setting, without rounding
         return {
             "fill": fill,
-            "length": _pair(counts.places, counts.feeds, counts.shown, counts.feeds),
-            "out_of_network": _pair(asked, counts.places, counts.shown_outside, counts.shown),
-            "short": {"in_network": counts.short_inside, "out_of_network": counts.short_outside},
+            "length": _pair(feeds[col.PLACES], feeds[col.BUILT], shown, feeds[col.BUILT]),
+            "out_of_network": _pair(asked, feeds[col.PLACES], feeds[col.SHOWN_OUTSIDE], shown),
+            "short": {"in_network": feeds[col.SHORT_INSIDE], "out_of_network": feeds[col.SHORT_OUTSIDE]},
         }
 
     def behaviour(self, ticks: int, engagements: int, actions: int) -> dict[str, Any]:
         """Return what people did, as JSON values.
 
         Args:
-            ticks: those so far.
-            engagements: likes, replies and reshares so far.
+            ticks: those so far; engagements: likes, replies and reshares so far.
             actions: these, and the originals that people have written.
         """
-        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
+        t = self._state.t
+        rows, time = zip(self._states, t.inside.tolist(), strict=True), len(t.people) * ticks
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
-        days = self._people * ticks * self._tick_s / DAY_S
         return {
-            "engagement_per_post_seen": _ratio(engagements, self.feeds.seen),
-            "actions_per_person_day": _ratio(actions, days),
-            "time_by_state": {state: _ratio(spent[state], self._people * ticks) for state in sorted(spent)},
+            "engagement_per_post_seen": _ratio(engagements, self._feeds[col.SEEN]),
+            "actions_per_person_day": _ratio(actions, time * self._tick_s / DAY_S),
+            "time_by_state": {state: _ratio(spent[state], time) for state in sorted(spent)},
         }
 
     def columns(self) -> Iterator[Column]:

@@ -7,16 +7,15 @@ then the turns of its own people, then the acts of those above. Each replica of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from prism.agents.waves import Updates
-from prism.columns import Column, Floats, Ints
+from prism.columns import Floats, Ints
 from prism.config import Config
 from prism.errors import ConfigError
-from prism.events import Happened
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGES
 from prism.social.kernels import post_kernel
@@ -43,35 +42,28 @@ def check_shards(config: Config) -> None:
             raise ConfigError("configuration", problem, key=f"interventions[{place}].set")
 
 
-class SocialShard:
-    """A world that is one of several which together are the world of a run, each with the turns of a range of people.
+class SocialShard(SocialWorld):
+    """A world of people that may be one of several which together are that of a run, each with the turns of a range.
 
     What a person does to what all have in common, an *act*, every one of them carries out. All else about a person is
-    right in the world of the own shard only.
+    right in the world of the own shard only. Until `keep` says whose turns are its own, all people are.
     """
-
-    def __init__(self, world: SocialWorld) -> None:
-        self._world = world
-        self._own = range(len(world.people))
 
     def ranges(self, shares: Sequence[float]) -> list[range]:
         """Return ranges of people, ascending, with about these shares of the work; together they are 1.
 
         Most work is for those who come online, and grows with what comes to them.
         """
-        world = self._world
-        followees, size = world.network.state.t.ties.followees, len(world.people)
-        come = np.minimum(followees.ends - followees.starts, world.config.feed.memory)
-        work = world.traits.activity * (1.0 + come / 50.0) + _SESSION
-        sums = np.cumsum(work)
+        followees, size = self.network.state.t.ties.followees, len(self.people)
+        come = np.minimum(followees.ends - followees.starts, self.config.feed.memory)
+        sums = np.cumsum(self.traits.activity * (1.0 + come / 50.0) + _SESSION)
         ends = np.searchsorted(sums, sums[-1] * np.cumsum(shares[:-1])).tolist()
         return [range(start, stop) for start, stop in zip([0, *ends], [*ends, size], strict=True)]
 
     def keep(self, own: range, *, is_whole: bool) -> None:
         """Take the turns of these people only, from now on; a whole world counts for all, and writes things down."""
-        self._own = own
-        state = self._world.network.state
-        state.t = state.t._replace(settings=state.t.settings._replace(low=self._own.start, high=self._own.stop))
+        state = self.network.state
+        state.t = state.t._replace(settings=state.t.settings._replace(low=own.start, high=own.stop))
         # The rows of other people are released, but for how many posts they have made, by which posts get their names.
         kept, t, fresh = slice(own.start, own.stop), state.t, dict[str, Any]()
         for name in _TABLES:
@@ -85,11 +77,11 @@ class SocialShard:
             fresh["people"][name][authors] = t.people[name][authors]
         state.t = t._replace(**fresh)
         if not is_whole:
-            self._world.network.is_written = False
+            self.network.is_written = False
             self._begin_counts()
 
     def _begin_counts(self) -> None:
-        t = self._world.network.state.t
+        t = self.network.state.t
         for counted in (t.inside, t.counts.feeds):
             counted[:] = 0
 
@@ -97,7 +89,7 @@ class SocialShard:
         """Return the acts of updates that are to be applied: a row each, first the person, in the order of people."""
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
-        kinds, people = self._world.kind_rows(updates.kinds), self._world.people
+        kinds, people = self.kind_rows(updates.kinds), self.people
         may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != col.UNMOVED)
         places = may_act[updates.codes].nonzero()[0]
         places = places[people["silent"][updates.agents[places]] == 0]
@@ -106,55 +98,42 @@ class SocialShard:
 
     def carry_out(self, tick: int, acts: Ints) -> None:
         if len(acts):
-            network = self._world.network
-            network.state.make_room(len(acts))
-            post_kernel.act_all(network.state.held, acts, tick)
-            network.take_in(tick, {})
+            self.network.state.make_room(len(acts))
+            post_kernel.act_all(self.network.state.held, acts, tick)
+            self.network.take_in(tick, {})
 
     @property
     def has_changes(self) -> bool:
         """True if people change what those of other shards may read from the next tick on."""
-        return bool(self._world.changing.rows)
+        return bool(self.changing.rows)
 
     def take_changes(self) -> Floats:
         """Return the changes of the own people in the wave that was applied last, a row each, by person."""
-        changes = [NO_CHANGES, *self._world.changing.latest]
-        self._world.changing.latest.clear()
+        changes = [NO_CHANGES, *self.changing.latest]
+        self.changing.latest.clear()
         return np.concatenate(changes)
 
     def put_changes(self, changes: Floats) -> None:
-        self._world.changing.put(changes)
-
-    def with_changes(self, changes: Floats, rows: Happened) -> Happened:
-        """Return what took place in a wave, with the changes of people of other shards."""
-        return self._world.with_changes(changes, rows) if len(changes) else rows
+        self.changing.put(changes)
 
     def take_counts(self) -> Ints:
-        feeds = self._world.network.state.t.counts.feeds
+        feeds = self.network.state.t.counts.feeds
         found = feeds.copy()
         feeds[:] = 0
         return found
 
     def add_counts(self, counts: Ints) -> None:
-        t = self._world.network.state.t
+        t = self.network.state.t
         t.counts.feeds[:] += counts
         steps = np.full(int(counts[col.BUILT]) + 1, t.settings.share)
         steps[0] = t.counts.share[0]
         t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
 
-    def common(self) -> Iterator[Column]:
-        """Yield the first part of `World.columns`: what all have in common."""
-        return self._world.common()
-
-    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield the other parts, one for each block of own people: a piece of each column, first that of the people."""
-        return self._world.about(blocks)
-
     def take_states(self) -> Ints:
         """Return what the own people have added to counts of states since the last call."""
-        found = self._world.network.state.t.inside.copy()
+        found = self.network.state.t.inside.copy()
         self._begin_counts()
         return found
 
     def add_states(self, counts: Ints) -> None:
-        self._world.network.state.t.inside[:] += counts
+        self.network.state.t.inside[:] += counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from prism.config import Config
@@ -54,41 +54,28 @@ def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
         for name, field in words.fields.items()
         if not name.startswith(("author.", "draw."))  # no question states them
     }
-    return {**fields, _PERSONALITY.name: (_PERSONALITY, _personality)}
+    return {**fields, _PERSONALITY.name: (_PERSONALITY, lambda agent, _: agent.persona.personality)}
 
 
 class QuestionFields:
     def __init__(self, config: Config, chart: Statechart[Any]) -> None:
-        self._config = config
-        self._chart = chart
+        self._config, self._chart = config, chart
 
     def question_fields(self) -> dict[str, tuple[Field, Reader]]:
         return question_fields(self._config)
 
-    def _stated(self) -> list[str]:
-        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
-        if self._config.oracle.backend == "choice":
-            return list(_terms(self._config))
-        untold = {f"agent.{name}" for name, each in self._config.population.attributes.items() if not each.prompt}
-        return [name for name in question_fields(self._config) if name not in _UNSEEN | untold]
-
     def default_fields(self) -> list[str]:
-        """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge."""
+        """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge.
+
+        A model may judge by those that a prompt states.
+        """
+        weights = self._config.oracle.choice
+        terms = [name for coefficient, name in _OF_TERMS.items() if getattr(weights, coefficient)]
+        terms += [f"agent.{name}" for name in weights.attributes]
+        stated = {*terms}
+        if self._config.oracle.backend != "choice":
+            untold = {f"agent.{name}" for name, each in self._config.population.attributes.items() if not each.prompt}
+            stated = {*question_fields(self._config)} - _UNSEEN - untold
         guards = [expression_of(row.guard) for row in self._chart.transitions]
         of_guards = [name for each in guards if each is not None for name in each.fields]
-        stated = set(self._stated())
-        return [name for name in dict.fromkeys([*_terms(self._config), *of_guards]) if name in stated]
-
-
-def _terms(config: Config) -> Iterator[str]:
-    weights = config.oracle.choice
-    for coefficient, name in _OF_TERMS.items():
-        if getattr(weights, coefficient):
-            yield name
-    for name in weights.attributes:
-        yield f"agent.{name}"
-
-
-def _personality(agent: Any, _: Any) -> str:
-    text: str = agent.persona.personality
-    return text
+        return [name for name in dict.fromkeys([*terms, *of_guards]) if name in stated]

@@ -34,11 +34,7 @@ class SocialShow(Show):
         column("external_id", TEXT, "id of the person in the files, or the number"),
         column("interests", JSON, "liked topics, in order"),
         column("personality", TEXT, "personality in words"),
-        column("openness", NUMBER, "trait, from -1 to 1"),
-        column("conscientiousness", NUMBER, "trait, from -1 to 1"),
-        column("extraversion", NUMBER, "trait, from -1 to 1"),
-        column("agreeableness", NUMBER, "trait, from -1 to 1"),
-        column("neuroticism", NUMBER, "trait, from -1 to 1"),
+        *(column(trait, NUMBER, "trait, from -1 to 1") for trait in TRAITS),
         column("engagement_threshold", NUMBER, "relevance from which the person engages, 0 to 1"),
         column("low_threshold", NUMBER, "relevance up to which a post is ignored, 0 to 1"),
         column("high_threshold", NUMBER, "relevance from which a post is acted on, 0 to 1"),
@@ -67,7 +63,7 @@ class SocialShow(Show):
             "personality": people.texts("personality"),
             **{name: people.numbers(name) for name in (*TRAITS, *_NUMBERS)},
             "followers": graph.follower_counts(),
-            "following": np.diff(graph.followees()[0]),
+            "following": np.diff(graph.arrays()[0]),
         }
 
     def effect_name(self, effect: Any) -> str | None:

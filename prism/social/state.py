@@ -139,11 +139,9 @@ class SocialState:
         if settings.exposure != col.ONCE:
             wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.memory)
             if len(t.exposed) < len(t.people):
-                t = t._replace(
-                    exposed_posts=np.zeros((len(t.people), 1), dtype=np.int64),
-                    exposed=np.zeros((len(t.people), 1), dtype=np.int32),
-                    engaged=np.zeros((len(t.people), 1), dtype=np.int32),
-                )
+                posts = np.zeros((len(t.people), 1), dtype=np.int64)
+                exposed, engaged = np.zeros((2, len(t.people), 1), dtype=np.int32)
+                t = t._replace(exposed_posts=posts, exposed=exposed.copy(), engaged=engaged.copy())
         self.t = t._replace(feed=widened(t.feed, feed.size))
         ends = t.people["exposed_end"].copy()
         for name, width in wanted.items():
@@ -153,17 +151,10 @@ class SocialState:
         self._make_room_for_candidates(settings.depth)
 
     def _make_room_for_candidates(self, came: int) -> None:
-        room, pool = self.t.room, self.t.settings.pool
-        candidates = came + pool + 2
-        self.t = self.t._replace(
-            room=room._replace(
-                numbers=grown(room.numbers, candidates),
-                cascades=grown(room.cascades, candidates),
-                created=grown(room.created, candidates),
-                lucks=grown(room.lucks, candidates),
-                scores=grown(room.scores, candidates),
-            )
-        )
+        room, names = self.t.room, ("numbers", "cascades", "created", "lucks", "scores")
+        candidates = came + self.t.settings.pool + 2
+        larger: dict[str, Any] = {name: grown(getattr(room, name), candidates) for name in names}
+        self.t = self.t._replace(room=room._replace(**larger))
 
     def ring(self, name: str) -> Rings:
         """Return the latest numbers of every person in a table of RINGS."""
@@ -238,9 +229,8 @@ class SocialState:
             tails, heads = self._graph.ties()
             kept = ~self._has_changed[tails]
             tails = np.concatenate((tails[kept], np.repeat(rows.keys, rows.lengths)))
-            ties = _ties(FollowGraph(size, tails, np.concatenate((heads[kept], rows.values))))._replace(
-                muted=ties.muted
-            )
+            heads = np.concatenate((heads[kept], rows.values))
+            ties = _ties(FollowGraph(size, tails, heads))._replace(muted=ties.muted)
         self.t = self.t._replace(ties=ties)
 
     # Posts and cascades
@@ -318,21 +308,6 @@ class SocialState:
             )
         self.t = t
 
-    def restore_originals(self) -> None:
-        t, posts = self.t, self.t.counts.posts
-        kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE]]["kind"]
-        numbers = posts[col.FIRST] + np.flatnonzero(kinds == col.IS_ORIGINAL)
-        t.originals[: len(numbers)] = numbers
-        t.counts.originals[:] = 0, len(numbers), -1
-
-    def drop_originals(self) -> None:
-        counts = self.t.counts.originals
-        live = self.t.originals[counts[col.OLDEST] : counts[col.NEWEST]]
-        dropped = int(np.searchsorted(live, self.t.counts.posts[col.FIRST]))
-        if dropped:
-            counts[col.OLDEST] += dropped
-            counts[col.BITS] = -1
-
     def cascade_rows(self, cascades: Ints) -> Ints:
         """Return the rows of cascades that are not forgotten, by number."""
         counts = self.t.counts.cascades
@@ -356,40 +331,34 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     counts = Counts(_ints(6), _ints(9), _ints(col.MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
-    room = Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1))
+    rings: dict[str, Any] = {name: np.zeros((size, 1), dtype=np.int32) for name in ("feed", "timeline", "seen")}
+    rings |= {name: np.zeros((1, 1), dtype=np.int32) for name in ("exposed", "engaged")}
+    rings["exposed_posts"] = np.zeros((1, 1), dtype=np.int64)
+    records: dict[str, Any] = {
+        "posts": col.POST_FIELDS,
+        "details": col.DETAIL_FIELDS,
+        "cascades": col.CASCADE_FIELDS,
+        "trees": col.TREE_FIELDS,
+    }
+    numbers: dict[str, Any] = {name: np.zeros((1, 1)) for name in ("attributes", "own", "given")}
+    names = ("part_starts", "part_counts", "part_posts", "early", "given_topics", "given_order", "given_starts")
+    numbers |= {name: _ints(1) for name in names}
     return Tables(
         settings=Settings(*[0] * 25, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,
         due=np.full(size, col.NEVER, dtype=np.int32),
-        feed=np.zeros((size, 1), dtype=np.int32),
-        timeline=np.zeros((size, 1), dtype=np.int32),
-        seen=np.zeros((size, 1), dtype=np.int32),
-        exposed_posts=np.zeros((1, 1), dtype=np.int64),
-        exposed=np.zeros((1, 1), dtype=np.int32),
-        engaged=np.zeros((1, 1), dtype=np.int32),
-        posts=np.zeros(FIRST_ROOM, dtype=col.POST_FIELDS),
-        details=np.zeros(FIRST_ROOM, dtype=col.DETAIL_FIELDS),
-        cascades=np.zeros(FIRST_ROOM, dtype=col.CASCADE_FIELDS),
-        trees=np.zeros(FIRST_ROOM, dtype=col.TREE_FIELDS),
-        early=_ints(1),
+        **rings,
+        **{name: np.zeros(FIRST_ROOM, dtype=fields) for name, fields in records.items()},
         originals=_ints(FIRST_ROOM),
-        part_starts=_ints(1),
-        part_counts=_ints(1),
         part_origins=_words(1),
-        part_posts=_ints(1),
         ties=ties,
         interests=interests,
         activity=np.zeros(1),
         rates=np.zeros(1),
         participation=np.ones(1),
-        attributes=np.zeros((1, 1)),
-        own=np.zeros((1, 1)),
-        given=np.zeros((1, 1)),
-        given_topics=_ints(1),
-        given_order=_ints(1),
-        given_starts=_ints(1),
+        **numbers,
         roles=np.full(1, col.OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         inside=np.zeros((1, 2), dtype=np.int64),
@@ -397,7 +366,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         kind_of=np.zeros(1, dtype=np.int32),
         counts=counts,
         events=np.zeros(16, dtype=col.EVENT_FIELDS),
-        room=room,
+        room=Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1)),
     )
 
 

@@ -125,56 +125,30 @@ EVENT_FIELDS: Final = np.dtype(
 )
 """The fields of an event: an act of a person, or a feed shown to them."""
 
-# The numbers of effects, which are those of pending actions; 0 is none
-LIKE: Final = 1
-REPLY: Final = 2
-RESHARE: Final = 3
-PUBLISH: Final = 4
-FEED: Final = 5
-FOLLOW: Final = 6
-UNFOLLOW: Final = 7
-MUTE: Final = 8
-FOLLOW_ROOT: Final = 9  # and in the same order, of the author of the root
+LIKE, REPLY, RESHARE, PUBLISH, FEED, FOLLOW, UNFOLLOW, MUTE, FOLLOW_ROOT = range(1, 10)
+"""The numbers of effects, which are those of pending actions; 0 is none. From FOLLOW_ROOT on are, in the same order,
+those on the author of the root."""
 TO_ROOT_AUTHOR: Final = FOLLOW_ROOT - FOLLOW
-
-# The numbers of kinds of posts
-IS_ORIGINAL: Final = 0
-IS_REPLY: Final = 1
-IS_RESHARE: Final = 2
-
-# The numbers of triggers that the world sends; those of the chart's delays follow
-FEED_READY: Final = 1
-WANTS_TO_POST: Final = 2
-SEES_POST: Final = 3
-DECIDES: Final = 4
-IGNORES: Final = 5
-TIMEOUT: Final = 6
-ROUND_ENDS: Final = 7
-
+IS_ORIGINAL, IS_REPLY, IS_RESHARE = range(3)
+"""The numbers of kinds of posts."""
+FEED_READY, WANTS_TO_POST, SEES_POST, DECIDES, IGNORES, TIMEOUT, ROUND_ENDS = range(1, 8)
+"""The numbers of triggers that the world sends; those of the chart's delays follow."""
 NEVER: Final = -1
 CLOSED: Final = -1
 FOREVER: Final = -1
 UNMOVED: Final = -1
 """The target of a turn that moves nobody."""
 
-# Roles of states
-NO_ROLE: Final = 0
-OFFLINE: Final = 1
-BROWSE: Final = 2
-ATTEND: Final = 3
-
-# Laws of delays beside those of `prism.kernel_delays`
-ATTRIBUTE: Final = 10  # of a person, by a column of `attributes`
-
-ONCE: Final = 0
-SIMPLE: Final = 1
-EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": 2}
-BORROWING: Final = 1
-SHARING: Final = 2
-FILLS: Final = {"strict": 0, "borrow": BORROWING, "share": SHARING}
-CREDITS: Final = {"seen": 0, "root": 1, "newest": 2}
-TO_ROOT: Final = 1
-TO_NEWEST: Final = 2
+NO_ROLE, OFFLINE, BROWSE, ATTEND = range(4)
+"""Roles of states."""
+ATTRIBUTE: Final = 10
+"""The law of a delay, beside those of `prism.kernel_delays`, that is a person's, by a column of `attributes`."""
+ONCE, SIMPLE, COMPLEX = range(3)
+EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": COMPLEX}
+STRICT, BORROWING, SHARING = range(3)
+FILLS: Final = {"strict": STRICT, "borrow": BORROWING, "share": SHARING}
+TO_SEEN, TO_ROOT, TO_NEWEST = range(3)
+CREDITS: Final = {"seen": TO_SEEN, "root": TO_ROOT, "newest": TO_NEWEST}
 
 SEEN_SLOTS: Final = 512
 """The places of a table of seen cascades by their low bits. It tells most of those that a reader has not seen."""
@@ -310,37 +284,21 @@ class Counts(NamedTuple):
     share: NDArray[np.float64]
 
 
-# Counts.posts
-FIRST: Final = 0  # the number of the oldest post that is not forgotten
-BASE: Final = 1  # the number of the post in the first row of `posts`
-END: Final = 2  # the number of the next post
-MOST: Final = 3  # the limit of END
-REFUSED: Final = 4  # 1 if END was at its limit; 2 + an author who was at theirs
-EVENTS: Final = 5  # the events of the wave
-# Counts.cascades
-EARLY: Final = 0  # the cascades in the first part of the columns, by number in `early`
-CASCADE_FIRST: Final = 1  # the number of the first cascade in the second part
-SHIFT: Final = 2  # the numbers in the second part, less their indices
-ROWS: Final = 3
-LARGEST: Final = 4  # the root, the posts and the depth of the largest
-LARGEST_SIZE: Final = 5
-LARGEST_DEPTH: Final = 6
-DEEPEST_OF_ALL: Final = 7
-BRANCHED: Final = 8
-# Counts.done, by the numbers of effects
-# Counts.feeds
-BUILT: Final = 0
-PLACES: Final = 1
-SHOWN_ALL: Final = 2
-SHOWN_OUTSIDE: Final = 3
-SHORT_INSIDE: Final = 4
-SHORT_OUTSIDE: Final = 5
-SEEN: Final = 6
-CONSIDERED: Final = 7
-# Counts.originals
-OLDEST: Final = 0  # the place of the oldest in `originals`
-NEWEST: Final = 1  # the place after the newest
-BITS: Final = 2  # the bits that tell the part of an original; -1: no original is in its part
+FIRST, BASE, END, MOST, REFUSED, EVENTS = range(6)
+"""The places of `Counts.posts`: the number of the oldest post that is not forgotten, that of the post in the first row
+of `posts`, that of the next post, and the limit of END; 1 if END was at its limit, or 2 + an author who was at theirs;
+the events of the wave."""
+EARLY, CASCADE_FIRST, SHIFT, ROWS, LARGEST, LARGEST_SIZE, LARGEST_DEPTH, DEEPEST_OF_ALL, BRANCHED = range(9)
+"""The places of `Counts.cascades`: the cascades in the first part of the columns, by number in `early`; the number of
+the first one in the second part, and the numbers there less their indices; the rows; the root, the posts and the depth
+of the largest. Those of `Counts.done` are the numbers of effects."""
+BUILT, PLACES, SHOWN_ALL, SHOWN_OUTSIDE, SHORT_INSIDE, SHORT_OUTSIDE, SEEN, CONSIDERED = range(8)
+"""The places of `Counts.feeds`: the feeds, one a session; the places that they could have at most, by `feed.size`; the
+posts in them, and those of them from out of network; the places that the in-network side could not fill, and those that
+the other side could not; posts that came into somebody's view, and those at which somebody looked closely."""
+OLDEST, NEWEST, BITS = range(3)
+"""The places of `Counts.originals`: the place of the oldest in `originals`, the place after the newest, and the bits
+that tell the part of an original; -1: no original is in its part."""
 
 
 class Room(NamedTuple):

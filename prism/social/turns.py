@@ -101,7 +101,7 @@ class SocialTurns(Turns):
                         bodies.append(body)
             outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
             self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
-            traits, kind_of = world.traits.traits(np.arange(world.population.size))
+            traits, kind_of = world.traits.traits()
             weights = [self._intentions.weights(each) for each in traits]
             table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
             text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])

@@ -16,10 +16,9 @@ from prism.columns import Ints
 from prism.kernels import Held, handed_over
 from prism.rows import Heap, Values
 from prism.social.kernels import view_kernel
-from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME, TextTables
-from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
+from prism.social.kernels.view_kernel import FIELDS, TextTables
+from prism.social.people.people import People
 from prism.social.people.population import Population
-from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.living import KINDS
 from prism.social.posts.post import TEMPLATES, PostView
 
@@ -30,8 +29,8 @@ _NUMBERS: Final = (
     *("topic_match", "appeal", "fatigue", "quality", "exposures", "origin", "viewed"),
 )
 """The numbers of a view, in the order in which `PostView` has them."""
-ROOM: Final = FIELDS * NUMBER_BYTES + 8
-"""The most bytes of a view but for its name, topics and text: no name has a number of more than 7 digits."""
+ROOM: Final = FIELDS * NUMBER_BYTES
+"""The most bytes of a view but for its name, topics and text."""
 
 
 class PackedTexts(NamedTuple):
@@ -51,15 +50,7 @@ class PackedTexts(NamedTuple):
 
 class ViewWords:
     def __init__(self, population: Population, given: Sequence[str]) -> None:
-        people = population.personas
-        if isinstance(people, SyntheticPeople):
-            self.names = people.name_codes.T.copy()
-            self.names[:, LAST_NAME] += len(FIRST_NAMES)
-            self.name_words = PackedTexts.of(name.encode() for name in (*FIRST_NAMES, *LAST_NAMES))
-        else:
-            self.names = np.zeros((population.size, 3), dtype=np.int32)
-            self.names[:, FIRST_NAME], self.names[:, LAST_NAME] = np.arange(population.size), -1
-            self.name_words = PackedTexts.of(persona.name.encode() for persona in people)
+        self.names = PackedTexts.of(map(str.encode, People(population.personas).texts("name")))
         self.given = PackedTexts.of(text.encode() for text in given)
         self.words = PackedTexts.of(())
         self.room = 0
@@ -70,7 +61,7 @@ class ViewWords:
         self._each: list[bytes] = []
 
     def _note(self) -> None:
-        self.tables = TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2])
+        self.tables = TextTables(*self.names[:2], *self.words[:2], *self.given[:2])
 
     @property
     def held(self) -> Any:
@@ -87,7 +78,7 @@ class ViewWords:
         self.words = PackedTexts.of(self._each)
         self._note()
         texts_max = max(self.words.longest, self.given.longest)
-        self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest
+        self.room = ROOM + self.names.longest + texts_max + self.words.longest
 
     def columns(self, key: NDArray[np.uint64], tick: int | Ints, views: NDArray[Any]) -> tuple[Values, ...]:
         """Return views in columns, as `CONTEXTS` has them. No author has written a text.
@@ -96,7 +87,7 @@ class ViewWords:
             tick: of all of them, or of each.
         """
         count = len(views)
-        sizes = self.name_words.longest * 2 + 8, max(self.words.longest, self.given.longest), self.words.longest
+        sizes = self.names.longest, max(self.words.longest, self.given.longest), self.words.longest
         heaps = [np.empty(count * size, dtype=np.uint8) for size in sizes]
         ends = np.zeros((3, count), dtype=np.int64)
         view_kernel.write_texts(key, handed_over(views), self.held, heaps[0], heaps[1], heaps[2], ends)

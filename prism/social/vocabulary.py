@@ -15,10 +15,32 @@ from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
-from prism.social.effects import ACTIONS_ON_POSTS, Effect
 from prism.social.posts.post import PostView, drawn_about
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action
+
+
+@unique
+class Effect(StrEnum):
+    """An effect on the network: on a post, or on the tie to the author of the post in view or of its root."""
+
+    LIKE = "like"
+    REPLY = "reply"
+    RESHARE = "reshare"
+    POST = "post"
+    FOLLOW = "follow"
+    UNFOLLOW = "unfollow"
+    MUTE = "mute"
+    FOLLOW_ROOT = "follow_root"
+    UNFOLLOW_ROOT = "unfollow_root"
+    MUTE_ROOT = "mute_root"
+
+
+ACTIONS_ON_POSTS: Final = (Effect.LIKE.value, Effect.REPLY.value, Effect.RESHARE.value, Effect.POST.value)
+"""The actions that people may be about to take: each has the effect of its name."""
+
+ON_TIES: Final = tuple(effect for effect in Effect if effect not in ACTIONS_ON_POSTS)
+"""The effects on ties."""
 
 
 @unique
@@ -80,18 +102,15 @@ def draft_post(agent: SocialAgent, _: Any) -> None:
     agent.pending_action = Effect.POST.value
 
 
-ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
-    {each.__name__: each for each in (intend, draft_like, draft_reply, draft_reshare, draft_post)}
-)
-
-DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
-    {
-        draft_like: Effect.LIKE.value,
-        draft_reply: Effect.REPLY.value,
-        draft_reshare: Effect.RESHARE.value,
-        draft_post: Effect.POST.value,
-    }
-)
+ACTIONS: Final[Mapping[str, Action]] = {
+    each.__name__: each for each in (intend, draft_like, draft_reply, draft_reshare, draft_post)
+}
+DRAFTED: Final[Mapping[Any, str]] = {
+    draft_like: Effect.LIKE.value,
+    draft_reply: Effect.REPLY.value,
+    draft_reshare: Effect.RESHARE.value,
+    draft_post: Effect.POST.value,
+}
 """`{action: the pending action that it makes}` of those that always make the same."""
 
 
@@ -189,15 +208,7 @@ def of_reader(field: str) -> str:
     return field.replace("author.", "agent.", 1) if field.startswith("author.") else field
 
 
-def attribute_field(name: str, declaration: AttributeConfig) -> Field:
-    return _own_field(f"agent.{name}", declaration, "the person's own attribute")
-
-
-def post_field(name: str, declaration: AttributeConfig) -> Field:
-    return _own_field(f"post.{name}", declaration, "what the file of posts says of it")
-
-
-def _own_field(name: str, declaration: AttributeConfig, about: str) -> Field:
+def own_field(name: str, declaration: AttributeConfig, about: str = "the person's own attribute") -> Field:
     if declaration.type not in ("int", "float"):
         return Field(name=name, kind=declaration.type, values=declaration.values, help=about)
     low = -NUMBER_MAX if declaration.min is None else declaration.min
@@ -205,14 +216,12 @@ def _own_field(name: str, declaration: AttributeConfig, about: str) -> Field:
     return Field(name=name, kind=declaration.type, low=low, high=high, help=about)
 
 
-def _item_of(mapping: str, name: str) -> Reader:
-    read = attrgetter(mapping)
-    return lambda agent, _: read(agent)[name]
+def _item_of_agent(name: str) -> Reader:
+    return lambda agent, _: agent.persona.attributes[name]
 
 
 def _item_of_view(mapping: str, name: str) -> Reader:
-    read = attrgetter(mapping)
-    return lambda _, view: read(view)[name]
+    return lambda _, view: getattr(view, mapping)[name]
 
 
 def social_vocabulary(
@@ -231,16 +240,15 @@ def social_vocabulary(
     readers = {**_READERS, **drawn_readers(Draw.CHART, Draw.CHART_NORMAL)}
     delays, settable = dict(DELAYS), dict[str, Field]()
     for name, declaration in attributes.items():
-        field = settable[name] = attribute_field(name, declaration)
+        field = settable[name] = own_field(f"agent.{name}", declaration)
         theirs = replace(field, name=f"author.{name}", help="the same of the author of the post in view")
         fields |= {field.name: field, theirs.name: theirs}
-        readers[field.name] = _item_of("persona.attributes", name)
+        readers[field.name] = _item_of_agent(name)
         readers[theirs.name] = _item_of_view("author_attributes", name)
         if field.kind in ("int", "float"):
             delays[field.name] = field.help
     for name, declaration in of_posts.items():
-        field = post_field(name, declaration)
-        fields[field.name] = field
+        field = fields[f"post.{name}"] = own_field(f"post.{name}", declaration, "what the file of posts says of it")
         readers[field.name] = _item_of_view("attributes", name)
     return Vocabulary(
         fields=fields,

@@ -57,7 +57,6 @@ from prism.kernel_delays import CONSTANT
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.effects import ACTIONS_ON_POSTS
 from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
@@ -72,7 +71,7 @@ from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranki
 from prism.social.realised import Realised
 from prism.social.tables import widened
 from prism.social.view_words import PackedTexts
-from prism.social.vocabulary import TRIGGERS, Role
+from prism.social.vocabulary import ACTIONS_ON_POSTS, TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay
 from prism.statechart.statechart import question_kinds
@@ -296,7 +295,9 @@ class SocialWorld(World):
         if (memory := self.memory) is not None:
             # A view has what its reader remembers, if the trigger may lead to a question.
             views = (
-                memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
+                msgspec.structs.replace(view, memory=memory.lines(agent, tick))
+                if (self.state(agent).value, name) in memory.asking
+                else view
                 for agent, name, view in zip(agents[has].tolist(), compress(names, has), views, strict=True)
             )
         return [
@@ -360,6 +361,8 @@ class SocialWorld(World):
 
     def with_changes(self, changes: Floats, rows: Happened) -> Happened:
         """Return what took place in a wave, with the attributes that have changed, by person."""
+        if not len(changes):
+            return rows
         changed: Happened = {ATTRIBUTES.name: self.changing.rows_of(changes)}
         if ATTRIBUTES.name in rows:
             changed = put_together([{ATTRIBUTES.name: rows[ATTRIBUTES.name]}, changed])
@@ -463,15 +466,20 @@ class SocialWorld(World):
         }
 
     def measures(self) -> list[Measure]:
-        found = self.network.measures()
+        counts, kinds = self.network.counts, {"original": "posts", "reply": "replies", "reshare": "reshares"}
+        about = "Posts by what they are: original, reply or reshare."
+        rows = [("posts", about, {"kind": kind}, counts[name]) for kind, name in kinds.items()]
+        rows.append(("likes", "Likes given.", {}, counts["likes"]))
         for name, count in self._changed().items():
             if name == "attribute_changes":
-                title, labels, about = f"prism_{name}_total", {}, "Changes of people's attributes by themselves."
+                rows.append((name, "Changes of people's attributes by themselves.", {}, count))
             else:
-                title, labels = "prism_tie_changes_total", {"kind": name.removesuffix("s")}
                 about = "Ties that people have changed, by what they did."
-            found.append(Measure(name=title, help=about, kind="counter", labels=labels, value=count))
-        return found
+                rows.append(("tie_changes", about, {"kind": name.removesuffix("s")}, count))
+        return [
+            Measure(name=f"prism_{name}_total", help=about, kind="counter", labels=labels, value=count)
+            for name, about, labels, count in rows
+        ]
 
     def _changed(self) -> dict[str, int]:
         """Return `{kind of change: how often so far}`, of the kinds that their chart or that of the past has.

@@ -12,7 +12,7 @@ import pytest
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.people.margins import DrawnMargins, Margins, parse_margin
-from prism.social.people.synthetic import SyntheticPeople
+from prism.social.people.people import SyntheticPeople
 from tests.catalogue import catalogue
 from tests.command import Prism
 
@@ -76,7 +76,7 @@ def test_the_fit_keeps_the_odds_ratio_that_two_tables_leave_open() -> None:
 @catalogue("size", [1, 2, 7, 400])
 def test_a_table_of_one_attribute_comes_out_within_one_person(size: int) -> None:
     config = PopulationConfig(attributes={name: ATTRIBUTES[name] for name in ("age", "member")})
-    for table, outcomes in margins({"age.csv": AGE} | MEMBER, config).outcomes(size, 3):
+    for table, outcomes in DrawnMargins(margins({"age.csv": AGE} | MEMBER, config), size, 3).outcomes():
         if table.source == "age.csv":  # the first attribute of the configuration, by which people are lined up
             assert all(abs(asked - came_out) <= 1.0 / size for _, asked, came_out in outcomes)
         assert sum(came_out for *_, came_out in outcomes) == pytest.approx(1.0)
@@ -134,7 +134,7 @@ def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> N
         ),
         (
             {"a.csv": AGE, "b.csv": AGE_REGION.replace("14", "20").replace("26", "20")},
-            "b.csv: contradicts a.csv: age 30-64 is 49.0% here and 55.0% there",
+            "a.csv: contradicts the other tables: age 30-64 is 55.0% here, and they leave 49.0%",
         ),
         (
             {"a.csv": "age;count\n18-29;1.200\n30-64;800\n65+;500\n"},
@@ -167,7 +167,7 @@ def test_tables_of_which_only_all_together_are_impossible_are_refused_with_the_f
 def test_tables_that_differ_by_rounding_are_brought_together_and_the_difference_is_shown() -> None:
     rounded = AGE_REGION.replace("18-29;north;14", "18-29;north;14.4").replace("65+;south;15", "65+;south;14.9")
     found = margins({"age.csv": AGE, "age_region.csv": rounded, "region_leaning.csv": REGION_LEANING} | MEMBER)
-    first, second, *_ = found.lines(10_000, 1)
+    first, second, *_ = DrawnMargins(found, 10_000, 1).lines
     assert "shares of 10,000 people, off by 0." in first
     assert "(they add up to 1.003 and are scaled to 1)" in second
 

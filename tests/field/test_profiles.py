@@ -12,8 +12,7 @@ import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.people.profiles import Profiles, parse_profiles
-from prism.social.ties.follow_lists import LostDigitsError, entries_of, id_text
+from prism.social.people.profiles import LostDigitsError, Profiles, entries_of, id_text, parse_profiles
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.tiers import Size

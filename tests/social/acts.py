@@ -6,10 +6,10 @@ import numpy as np
 
 from prism.events import NUMBER_BITS
 from prism.social import tables as col
-from prism.social.effects import Effect
 from prism.social.kernels import post_kernel
 from prism.social.network import EFFECTS, Network
 from prism.social.posts.post import NO_POST, Post
+from prism.social.vocabulary import Effect
 
 
 def publish(network: Network, author: int, tick: int, text: str = "") -> Post:

@@ -1,7 +1,6 @@
 """The embedded choice: its probabilities, and the weights of traits and of attributes of one's own."""
 
 import math
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -10,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents.social_agent import SocialAgent
-from prism.config import ChoiceConfig, Config, PopulationConfig, load_config
+from prism.config import ChoiceConfig, PopulationConfig, load_config
 from prism.config.attributes import TRAITS
+from prism.config.model import ACTIONS, IntentionsConfig
 from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
-from prism.social.domain import SocialDomain
-from prism.social.people.persona import NEUTRAL, Traits
-from prism.social.people.population import build_population
+from prism.social.people.persona import NEUTRAL, Intentions, Traits
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.posts.post import PostView
 from prism.statechart import AgentState
@@ -73,19 +71,6 @@ def test_without_a_post_only_the_constants_count() -> None:
 def test_the_smallest_scale_does_not_overflow() -> None:
     post = view(topic_match=1.0, followed=True)
     assert chance(LIKE, post, scale=0.001, like=100.0, topic=100.0, tie=100.0) == pytest.approx(1.0)
-
-
-@catalogue("change", ["seed", "agent", "tick"])
-async def test_seed_person_and_tick_each_change_the_draws(change: str) -> None:
-    async def answers(**other: int) -> list[AgentState]:
-        return [
-            await oracle(other.get("seed", 0)).ask(
-                person(agent_id=place + other.get("agent", 0), tick=other.get("tick", 0)), COMPOSING, "decides", TORN
-            )
-            for place in range(200)
-        ]
-
-    assert await answers() != await answers(**{change: 1000})
 
 
 STUDY = """\
@@ -175,17 +160,9 @@ def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Trait
 
 
 def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:
-    config = Config(population={"intentions": {"extraversion": {"reply": 2.0}}, "size": 20})  # type: ignore[arg-type]
-    domain = SocialDomain(config, build_population(config.population, 1))
-    counts: dict[float, Counter[str | None]] = {-1.0: Counter(), 1.0: Counter()}
-    for trait, counted in counts.items():
-        for tick in range(2000):
-            agent = domain.agent(0)
-            agent.persona = persona(traits=Traits(extraversion=trait))
-            agent.tick = tick
-            agent.intend()
-            counted[agent.pending_action] += 1
-    low, high = counts[-1.0]["reply"] / 2000, counts[1.0]["reply"] / 2000
-    reply, others = 0.35, 0.65
-    assert low == pytest.approx(reply * math.exp(-2) / (reply * math.exp(-2) + others), abs=0.02)
-    assert high == pytest.approx(reply * math.exp(2) / (reply * math.exp(2) + others), abs=0.045)
+    config = IntentionsConfig(extraversion={"reply": 2.0})
+    plain = Intentions(config).weights(NEUTRAL)
+    for trait in (-1.0, 1.0):
+        weights = Intentions(config).weights(Traits(extraversion=trait))
+        factors = [weight / before for weight, before in zip(weights, plain, strict=True)]
+        assert factors == pytest.approx([math.exp(2.0 * trait) if action == "reply" else 1.0 for action in ACTIONS])

@@ -35,14 +35,6 @@ def ties_of(graph: FollowGraph) -> list[tuple[int, int]]:
     return [(person, int(other)) for person in range(graph.size) for other in graph.following(person)]
 
 
-def test_people_are_named_by_number_where_no_file_names_them() -> None:
-    names = build(3, []).names
-    assert (*names,) == ("0", "1", "2")
-    assert (names[-1], names[1:], names.index("2"), "3" in names) == ("2", ("1", "2"), 2, False)
-    with pytest.raises(IndexError):
-        names[3]
-
-
 @catalogue(
     ("follower", "followee", "names", "message"),
     [
@@ -109,23 +101,14 @@ def test_a_power_law_graph_is_that_of_igraph(
     assert [*zip((ours // size).tolist(), (ours % size).tolist(), strict=True)] == sorted(other.get_edgelist())
 
 
-@catalogue(
-    ("config", "size", "key", "problem"),
-    [
-        (GraphConfig(degree=10), 10, "degree", "expected graph.degree < the number of people, got 10 and 10"),
-        (
-            GraphConfig(kind="stochastic_block", degree=11, blocks=10),
-            100,
-            "mixing",
-            "stochastic_block wants 495 ties inside the communities, where 450 fit: raise mixing or lower degree",
-        ),
-        (GraphConfig(kind="profiles"), 100, "kind", "`profiles` is not a generator"),
-    ],
-)
-def test_parameters_that_do_not_fit_are_a_config_error(config: GraphConfig, size: int, key: str, problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        generate(config, size, 1)
-    assert str(caught.value) == f"configuration: population.graph.{key}: {problem}"
+def test_parameters_that_do_not_fit_are_a_config_error() -> None:
+    for config, problem in (
+        (GraphConfig(degree=10), "degree: expected graph.degree < the number of people, got 10 and 10"),
+        (GraphConfig(kind="profiles"), "kind: `profiles` is not a generator"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            generate(config, 10, 1)
+        assert str(caught.value) == f"configuration: population.graph.{problem}"
 
 
 def test_igraph_is_imported_without_the_plotting_libraries_that_it_looks_for() -> None:
@@ -154,19 +137,10 @@ def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
 @catalogue(
     ("source", "data", "message"),
     [
-        ("t.txt", b"1 2\n\n3\n", "t.txt:3: expected two ids with spaces or a tab between them, got '3'"),
         ("t.csv", b"1,2\n3,\n", "t.csv:2: expected two ids with a comma between them, got '3,'"),
-        ("t.csv", b"1,2\n3 4\n", "t.csv:2: expected two ids with a comma between them, got '3 4'"),
         ("t.csv", b'1,2\n"3,4\n5,6\n', "t.csv:2: expected two ids with a comma between them, got '\"3,4'"),
-        (
-            "t.txt",
-            b"x" * 70,
-            f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'",
-        ),
-        ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
-        ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),
+        ("t.txt", b"x" * 70, f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'"),
         ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
-        ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff: save it as UTF-8"),
         ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8"),
     ],
 )

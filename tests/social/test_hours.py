@@ -101,10 +101,3 @@ def test_a_file_is_not_read_where_only_a_run_may() -> None:
     with pytest.raises(ConfigError, match=r"population\.activity\.hours: needs the figures of a\.csv"):
         build_population(config, 1)
     assert build_population(config, 1, hours=Hours(np.ones((1, 24)))).hours.tolist() == [1.0] * 24
-
-
-def test_people_without_a_row_of_their_own_cannot_be_left_out() -> None:
-    text = "population: {unmatched: drop, activity: {hours: a.csv}}"
-    assert refusal(text).startswith(
-        "c.yaml:1: population.unmatched: drop is about people in one of two files: expected"
-    )

@@ -1,17 +1,15 @@
 """The same seed in two conditions is a matched pair: what does not follow from the difference is the same in both."""
 
-import asyncio
 from typing import Any
 
 import msgspec
-import pytest
 
 from prism.config import Config
 from prism.config.interventions import PublishConfig
 from prism.rng import Draw, uniform
 from prism.social.posts.post import drawn_about
 from tests.social.acts import publish
-from tests.social.driver import SMALL, Run, shown, whole
+from tests.social.driver import SMALL, Run
 from tests.social.in_view import view_of
 from tests.social.people import view
 from tests.social.scalar_feed import pool_of
@@ -19,40 +17,6 @@ from tests.social.scalar_feed import pool_of
 
 def condition(config: Config = SMALL, **feed: Any) -> Config:
     return msgspec.structs.replace(config, feed=msgspec.structs.replace(config.feed, **feed))
-
-
-def with_activity(mean: float) -> Config:
-    activity = msgspec.structs.replace(SMALL.population.activity, mean=mean)
-    return msgspec.structs.replace(SMALL, population=msgspec.structs.replace(SMALL.population, activity=activity))
-
-
-def originals(run: Run) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """Return `{origin: (author, topics)}` of every original."""
-    return {post.origin: (post.author, post.topics) for post in run.world.network.living if post.parent is None}
-
-
-@pytest.fixture(scope="module")
-def pair() -> tuple[Run, Run]:
-    """Two whole runs of one seed with different feeds, which tests only look at."""
-    people = with_activity(0.765)  # at 0.8, more are back while they still deliberate
-    first = asyncio.run(whole(condition(people, algorithm="chronological")))
-    return first, asyncio.run(whole(condition(people, algorithm="hot", out_of_network=0.6, attention=0.7)))
-
-
-@pytest.mark.slow
-def test_the_same_originals_are_written(pair: tuple[Run, Run]) -> None:
-    first, second = map(originals, pair)
-    assert len(first) > 100
-    both = first.keys() & second.keys()
-    assert len(both) / len(first.keys() | second.keys()) > 0.9  # who still deliberates misses the next round
-    assert all(first[origin] == second[origin] for origin in both)
-
-
-def test_a_reader_has_the_same_taste_for_a_post_in_both(pair: tuple[Run, Run]) -> None:
-    first, second = ({(each.agent, each.view.origin): each.view.appeal for each in shown(run)} for run in pair)
-    both = first.keys() & second.keys()
-    assert len(both) > 300
-    assert all(first[key] == second[key] for key in both)
 
 
 def test_a_draw_is_of_the_person_the_original_and_the_time_in_view() -> None:

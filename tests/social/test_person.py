@@ -23,13 +23,6 @@ from tests.social.people import person, persona, view
 SHARE = st.floats(0.0, 1.0)
 
 
-@catalogue("state", ["idle", "sleeping", None, 0])
-def test_a_state_must_be_an_agent_state(state: Any) -> None:
-    with pytest.raises(TypeError) as caught:
-        SocialAgent(state=state)
-    assert str(caught.value) == f"state must be one of AgentState, got {state!r}"
-
-
 @catalogue("ticks", [0, -1, True, 1.5, 5.0, float("nan"), float("inf"), "5", None])
 def test_a_timeout_threshold_is_checked_whenever_it_is_set(ticks: Any) -> None:
     ada = SocialAgent()

@@ -14,7 +14,8 @@ from prism.config import AttributeConfig
 from prism.config.model import ActivityConfig, PopulationConfig
 from prism.errors import SettingError
 from prism.rng import Draw, integer, normal, pick, uniform
-from prism.social.people.attributes import draw_attribute, drawn_attributes
+from prism.social.people.attributes import draw_attribute
+from prism.social.people.people import SyntheticPeople
 from prism.social.people.persona import (
     FIRST_NAMES,
     LAST_NAMES,
@@ -24,7 +25,6 @@ from prism.social.people.persona import (
     activity_scale,
     unique_names,
 )
-from prism.social.people.synthetic import SyntheticPeople
 from tests.catalogue import catalogue
 
 
@@ -87,7 +87,7 @@ def drawn_alone(person: int, seed: int, config: PopulationConfig) -> dict[str, A
         "high_threshold": min(middle + config.ambiguity / 2.0, 1.0),
         "activity": min(max(activity, drawn.least), 1.0),
         "traits": TRAITS_OF[PERSONALITIES[personality]],
-        "attributes": drawn_attributes(person, seed, config.attributes),
+        "attributes": {name: draw_attribute(person, seed, name, each) for name, each in config.attributes.items()},
     }
 
 
@@ -142,38 +142,8 @@ def test_an_attribute_that_nothing_gives_is_refused() -> None:
         drawn(type="float", min=3)
 
 
-_NUMBERS = st.integers(-1000, 1000)
-_DECLARATIONS = st.one_of(
-    st.builds(
-        lambda kind, low, width: {"type": kind, "min": low, "max": low + width},
-        st.sampled_from(["int", "float"]),
-        _NUMBERS,
-        st.integers(0, 100),
-    ),
-    st.builds(
-        lambda kind, mean, sd: {"type": kind, "min": mean - 5, "max": mean + 5, "mean": mean, "sd": sd},
-        st.sampled_from(["int", "float"]),
-        _NUMBERS,
-        st.floats(0, 1e9),
-    ),
-    st.builds(lambda probability: {"type": "bool", "probability": probability}, st.floats(0, 1)),
-    st.builds(
-        lambda values: {"type": "text", "values": values}, st.lists(st.sampled_from("abcdef"), min_size=1, unique=True)
-    ),
-)
-
-
-@given(st.dictionaries(st.sampled_from(["age", "income", "region", "zeal"]), _DECLARATIONS), st.integers(0, 2**63 - 1))
-def test_every_drawn_value_is_one_that_its_declaration_holds(declared: dict[str, Any], seed: int) -> None:
-    config = PopulationConfig(attributes=declared)
-    for persona in SyntheticPeople(5, seed, config):
-        assert list(persona.attributes) == list(declared)
-        assert all(config.attributes[name].holds(value) for name, value in persona.attributes.items())
-
-
-def test_a_persona_with_attributes_goes_through_json_and_can_be_hashed() -> None:
+def test_a_persona_with_attributes_goes_through_json() -> None:
     ada = Persona(name="Ada", interests=(), personality="", attributes={"age": 30, "ok": True, "x": 0.5, "r": "north"})
     again = msgspec.json.decode(msgspec.json.encode(ada), type=Persona)
     assert again == ada
-    assert hash(again) == hash(ada)
     assert [type(value) for value in again.attributes.values()] == [int, bool, float, str]

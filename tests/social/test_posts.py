@@ -117,7 +117,7 @@ def simulation(**given: Any) -> Simulation:
 
 
 def test_a_table_and_json_give_the_same_posts() -> None:
-    table = "text;topics;Leaning;source;leaning\nOne;food, art;x;red;0.5\n\n Two ;;x;blue;-1\n"
+    table = "text;topics;Place;source;leaning\nOne;food, art;x;red;0.5\n\n Two ;;x;blue;-1\n"
     found = parse_posts(table.encode(), "p.csv", config_of().population)
     entries = [
         {"text": "One", "topics": ["food", "art"], "leaning": 0.5, "source": "red"},

@@ -1,112 +1,82 @@
 """Files of profiles: how they are read, the columns that the configuration names, and the people they make."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError, InputError
+from prism.social.people.people import SyntheticPeople
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population, build_population
 from prism.social.people.profiles import Profile, Profiles, parse_profiles, personas_from_profiles
-from prism.social.people.synthetic import SyntheticPeople
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.paths import real_path
 
-HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
+HEADER = b"user_id,name,username,following_agentid_list,user_char,description\n"
 
 
 def real_file(name: str) -> bytes:
     return real_path(name).read_bytes()
 
 
-def from_json(*entries: object) -> tuple[Profile, ...]:
-    return parse_profiles(json.dumps(entries).encode(), "p.json")
-
-
-def from_csv(rows: str) -> tuple[Profile, ...]:
-    return parse_profiles((HEADER + rows).encode(), "p.csv")
-
-
-def test_half_a_character_is_refused_before_it_can_end_a_run() -> None:
-    data = b'[{"realname": "Ada", "username": "ada"}, {"realname": "B\\ud800", "username": "b"}]'
-    with pytest.raises(InputError) as caught:
-        parse_profiles(data, "p.json")
-    assert str(caught.value) == "p.json: profile 2 holds half a character (\\ud800 to \\udfff alone): expected text"
-
-
 def test_a_json_profile_is_read_with_its_facts() -> None:
+    facts = {"age": 40, "gender": "female", "mbti": "INTJ", "country": "Chile", "profession": "Rail"}
     entry = {
         "realname": "Ada Novak",
         "username": "ada",
         "bio": "Trains.",
         "persona": "Ada loves night trains.",
-        "age": 40,
-        "gender": "female",
-        "mbti": "INTJ",
-        "country": "Chile",
-        "profession": "Rail",
-        "interested_topics": ["Rail", "Tea", "Rail"],
+        **facts,
     }
-    assert from_json(entry) == (
-        Profile(
-            name="Ada Novak",
-            interests=("Rail", "Tea"),
-            personality="Ada loves night trains. (INTJ, 40, female, Chile, Rail)",
-        ),
-    )
+    found = parse_profiles(json.dumps([{**entry, "interested_topics": ["Rail", "Tea", "Rail"]}]).encode(), "p.json")
+    told = "Ada loves night trains. (INTJ, 40, female, Chile, Rail)"
+    assert found == (Profile(name="Ada Novak", interests=("Rail", "Tea"), personality=told),)
 
 
 @catalogue(
-    ("data", "message"),
+    ("name", "data", "message"),
     [
-        (b"[]", "p.json: holds no profiles: expected at least one"),
+        ("p.json", b"[]", "p.json: holds no profiles: expected at least one"),
         (
+            "p.json",
             b"[\n\xff]",
-            (
-                "p.json:2: expected UTF-8 text, got byte 0xff: save it as UTF-8, or set population.encoding to its "
-                "encoding, such as cp1252 or utf-16"
-            ),
+            "p.json:2: expected UTF-8 text, got byte 0xff: save it as UTF-8, or set population.enc",
         ),
         (
+            "p.json",
             b'[{"realname": "Ada", "interested_topics": ["tea", 3]}]',
-            'p.json: interested_topics: profile 1 (Ada): expected a list of texts, got ["tea", 3]',
+            'p.json: interested_topics: profile 1: expected a list of texts, got ["tea", 3]',
         ),
+        (  # half a character would end a run
+            "p.json",
+            b'[{"realname": "Ada", "username": "ada"}, {"realname": "B\\ud800", "username": "b"}]',
+            "p.json: profile 2 holds half a character (\\ud800 to \\udfff alone): expected text",
+        ),
+        ("p.csv", b"", "p.csv: holds no profiles: expected at least one"),
+        ("p.csv", b"0,Ada,ada,[],,\n1,Bo\n", "p.csv:3: expected 6 columns, got 2"),
+        (
+            "p.csv",
+            b'0,Ada,ada,"[]","two\nlines",\n1,Bo,bo,[1.31E+18],,\n',
+            "p.csv:4: following_agentid_list: 1.31e+18 has lost its last digits, so it names nobody: expected whole",
+        ),
+        ("p.csv", b'0,Ada,ada,[],"open,\n1,Bo,bo,[],,\n', "p.csv:2: bad CSV: unexpected end of data"),
+        ("p.csv", b"0,Ada,ada,[],,\n0,Bo,bo,[],,\n", "p.csv:3: user_id: '0' is used on lines 2 and 3"),
     ],
 )
-def test_a_bad_json_file_is_one_clear_line(data: bytes, message: str) -> None:
+def test_a_bad_file_is_one_clear_line(name: str, data: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_profiles(data, "p.json")
-    assert str(caught.value) == message
+        parse_profiles((HEADER if name == "p.csv" else b"") + data, name)
+    assert str(caught.value).startswith(message)
 
 
 @catalogue("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
 def test_hostile_json_is_refused(unit: str) -> None:
     with pytest.raises(InputError, match=r"^p\.json(:\d+)?: bad JSON: "):
         parse_profiles((unit * (100_000 // len(unit))).encode(), "p.json")
-
-
-@catalogue(
-    ("rows", "message"),
-    [
-        ("", "p.csv: holds no profiles: expected at least one"),
-        ("0,Ada,ada,[],,\n1,Bo\n", "p.csv:3: expected 6 columns, got 2"),
-        (
-            '0,Ada,ada,"[]","two\nlines",\n1,Bo,bo,[1.31E+18],,\n',
-            (
-                "p.csv:4: following_agentid_list: 1.31e+18 has lost its last digits, so it names nobody: "
-                "expected whole ids, as texts"
-            ),
-        ),
-        ('0,Ada,ada,[],"open,\n1,Bo,bo,[],,\n', "p.csv:2: bad CSV: unexpected end of data"),
-    ],
-)
-def test_a_bad_csv_row_is_one_clear_line(rows: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        from_csv(rows)
-    assert str(caught.value) == message
 
 
 def test_the_reddit_profiles_are_36_with_topics_and_no_follows() -> None:
@@ -179,41 +149,34 @@ def test_a_list_of_objects_gives_each_attribute_its_key() -> None:
 
 
 MISSING = "which stands for a missing value; population.attributes.own.default would stand for it"
-WRONG_CELLS = [
-    ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
-    ({"type": "int"}, "40.5", "expected int, got '40.5'"),
-    ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
-    ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
-    ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
-    ({"type": "int"}, "", "expected int, got nothing; population.attributes.own.default would stand for it"),
-]
-
-
-@catalogue(("declaration", "cell", "problem"), WRONG_CELLS)
-def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
-    declaration: dict[str, Any], cell: str, problem: str
-) -> None:
-    fits = {"int": "50", "float": "0.5", "bool": "true", "text": "n"}[declaration["type"]]
-    with pytest.raises(InputError) as caught:
-        table(settings(own=declaration), "own", fits, cell)
-    assert str(caught.value) == f"p.csv:3: own: {problem}"
+NOTHING = "got nothing; population.attributes.own.default would stand for it"
 
 
 @catalogue(
     ("declaration", "value", "problem"),
     [
+        ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
+        ({"type": "int"}, "40.5", "expected int, got '40.5'"),
+        ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
+        ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
+        ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
+        ({"type": "int"}, "", f"expected int, {NOTHING}"),
         ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
         ({"type": "text"}, 3, "expected text, got 3"),
-        ({"type": "text"}, None, "expected text, got nothing; population.attributes.own.default would stand for it"),
+        ({"type": "text"}, None, f"expected text, {NOTHING}"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_with_its_profile_and_key(
+def test_a_value_that_does_not_fit_is_refused_with_its_line_or_profile_and_its_column(
     declaration: dict[str, Any], value: object, problem: str
 ) -> None:
     fits = {"int": 50, "float": 0.5, "bool": True, "text": "n"}[declaration["type"]]
+    config, place = settings(own=declaration), "p.csv:3: own: "
+    read = partial(table, config, "own", str(fits), str(value))
+    if not isinstance(value, str):
+        read, place = partial(listed, config, {"own": fits}, {"own": value}), "p.json: own: profile 2: "
     with pytest.raises(InputError) as caught:
-        listed(settings(own=declaration), {"own": fits}, {"own": value})
-    assert str(caught.value) == f"p.json: own: profile 2 (P1): {problem}"
+        read()
+    assert str(caught.value) == f"{place}{problem}"
 
 
 def test_a_column_that_the_file_lacks_is_refused_with_those_there_are() -> None:
@@ -238,9 +201,8 @@ def test_a_column_that_the_file_lacks_is_refused_with_those_there_are() -> None:
         listed(settings(own={"type": "int"}), {"ideology": 1})
 
 
-def test_a_column_that_stands_twice_is_refused_only_if_it_is_read() -> None:
-    assert len(table(settings(), "own,own", "1,2")) == 1
-    with pytest.raises(InputError, match=r"^p\.csv:1: own: stands twice, and population\.attributes\.own reads it$"):
+def test_a_column_that_stands_twice_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^p\.csv:1: own: stands twice: expected one column 'own'$"):
         table(settings(own={"type": "int"}), "own,own", "1,2")
 
 
@@ -288,21 +250,17 @@ def test_follow_lists_make_the_graph_and_set_the_size() -> None:
     assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
 
 
-def test_follow_lists_without_profiles_are_a_config_error() -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_population(FROM_PROFILES, 1)
-    assert str(caught.value) == (
-        "configuration: population.graph.kind: `profiles` takes the ties from population.profiles, which is not set"
-    )
-
-
-def test_profiles_in_which_nobody_follows_anyone_are_a_config_error() -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_population(FROM_PROFILES, 1, profiles=profiles("ada,Ada,[ada]", "bo,Bo,[]"))
-    assert str(caught.value).startswith(
-        "configuration: population.graph.kind: `profiles` needs follow lists, and nobody follows anyone in "
-        "population.profiles: p.csv: 2 profiles from"
-    )
+def test_follow_lists_that_are_not_there_are_a_config_error() -> None:
+    for given, problem in (
+        (None, "`profiles` takes the ties from population.profiles, which is not set"),
+        (
+            profiles("ada,Ada,[ada]", "bo,Bo,[]"),
+            "`profiles` needs follow lists, and nobody follows anyone in population.profiles: p.csv: 2 profiles from",
+        ),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            build_population(FROM_PROFILES, 1, profiles=given)
+        assert str(caught.value).startswith(f"configuration: population.graph.kind: {problem}")
 
 
 def test_a_population_has_one_persona_for_each_person() -> None:

@@ -17,7 +17,6 @@ from prism.social.people.population import build_population
 from prism.social.posts.post import author_of
 from prism.social.ranking import ranking_fields
 from prism.social.tables import BASE
-from tests.actors.social_runs import digest_of
 from tests.catalogue import catalogue
 from tests.docs.pages import section
 from tests.paths import ROOT
@@ -51,13 +50,6 @@ def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -
     assert dict(rows) == dict(ALGORITHMS)
     listed = re.findall(r"^\| (`.*?) \|", section(PAGE, "A ranking of your own"), re.MULTILINE)
     assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields(PopulationConfig())}
-
-
-@catalogue("name", [*ALGORITHMS][:-1])
-def test_an_expression_ranks_as_its_name_does(name: str) -> None:
-    expression = ALGORITHMS[name].replace("feed.popularity_weight", "0.5").replace("feed.freshness", "6")
-    config = config_of(algorithm=name, popularity_weight=0.5, hot_rounds=0.5)
-    assert digest_of(config) == digest_of(config_of(algorithm=expression))
 
 
 async def feeds(config: Config) -> list[tuple[Run, int, list[int]]]:

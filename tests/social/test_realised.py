@@ -11,6 +11,7 @@ import pytest
 from prism.agents import MOVED
 from prism.config import Config, FeedConfig
 from prism.social.realised import unlike_configured
+from prism.social.tables import PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole
 
@@ -44,9 +45,9 @@ def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
     assert totals["posts_seen"] == len(shown(run, "sees_post"))
     assert totals["posts_considered"] == len(shown(run, "decides"))
     assert totals["posts_considered"] < totals["posts_seen"] <= totals["posts_shown"]
-    counts = run.world.realised.feeds
-    assert counts.short_inside + counts.short_outside == counts.places - counts.shown > 0
-    assert 0 < counts.short_outside < counts.short_inside
+    counts = run.world.network.state.t.counts.feeds
+    assert counts[SHORT_INSIDE] + counts[SHORT_OUTSIDE] == counts[PLACES] - counts[SHOWN_ALL] > 0
+    assert 0 < counts[SHORT_OUTSIDE] < counts[SHORT_INSIDE]
     engagements = totals["likes"] + totals["replies"] + totals["reshares"]
     assert totals["behaviour"]["engagement_per_post_seen"] == round(engagements / totals["posts_seen"], 6)
     days = run.domain.size * run.tick / (24 * 60)
@@ -75,11 +76,11 @@ def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is
     feed = FeedConfig(size=size, out_of_network=share, fill="share", pool=60)
     simulation = msgspec.structs.replace(SMALL.simulation, rounds=3)
     run = asyncio.run(whole(msgspec.structs.replace(SMALL, simulation=simulation, feed=feed)))
-    counts = run.world.realised.feeds
-    error = math.sqrt(share * (1 - share) / counts.shown)  # of whole places that are drawn independently, or less
-    assert counts.shown_outside / counts.shown == pytest.approx(share, abs=0.01 + 4 * error)
+    counts = run.world.network.state.t.counts.feeds
+    error = math.sqrt(share * (1 - share) / counts[SHOWN_ALL])  # of whole places that are drawn independently, or less
+    assert counts[SHOWN_OUTSIDE] / counts[SHOWN_ALL] == pytest.approx(share, abs=0.01 + 4 * error)
     assert run.world.people["shown"].max() <= size
-    assert counts.shown < 0.99 * counts.places, "the graph is sparse, so feeds are shorter than they could be"
+    assert counts[SHOWN_ALL] < 0.99 * counts[PLACES], "the graph is sparse, so feeds are shorter than they could be"
     assert told(run.world.totals()) == ""
 
 

@@ -9,14 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents import Update, turn
-from prism.agents.bytes_kernel import put_number
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.kernels import view_kernel
-from prism.social.people.persona import Persona
-from prism.social.people.population import Population, build_population
-from prism.social.ties.graph import FollowGraph
-from prism.social.view_words import CONTEXTS, ViewWords
+from prism.social.people.population import build_population
+from prism.social.view_words import CONTEXTS
 from prism.social.world import SocialWave
 from tests.actors.social_runs import SMALL
 from tests.catalogue import catalogue
@@ -30,27 +27,9 @@ def written(put: Any, *given: Any) -> bytes:
     return out[: put(out, 0, *given)].tobytes()
 
 
-@given(st.integers(0, 2**63 - 1) | st.sampled_from([127, 128, 255, 256, 65535, 65536, 2**32 - 1, 2**32]))
-def test_a_number_is_as_msgpack_has_it(number: int) -> None:
-    assert written(put_number, number) == encode(number)
-
-
 @given(st.floats())
 def test_a_float_is_as_msgpack_has_it(number: float) -> None:
     assert written(view_kernel.put_float, number) == written(view_kernel._bits_one_by_one, number) == encode(number)
-
-
-@given(st.text(max_size=90), st.text(max_size=90), st.integers(0, 10**6), st.booleans())
-def test_a_name_is_as_msgpack_has_it(first: str, last: str, before: int, has_last: bool) -> None:
-    people = Population(personas=[Persona(name="x", interests=(), personality="")] * 2, graph=FollowGraph(2, [0], [1]))
-    words = ViewWords(people, [])
-    words.names[0] = 0, 1 if has_last else -1, before
-    words.name_words = type(words.name_words).of([first.encode(), last.encode()])
-    words.learn([("topic",)])
-    name = f"{first} {last}" if has_last else first
-    name = f"{name} {before + 1}" if before else name
-    assert written(view_kernel.put_name, words.names[0], words.tables) == name.encode()
-    assert view_kernel.name_length(words.names[0], words.tables) == len(name.encode())
 
 
 @catalogue("seed", range(1))

@@ -6,7 +6,6 @@ import pytest
 
 from prism.agents import Source, Update
 from prism.config import FeedConfig, SimulationConfig
-from prism.social.tables import NEVER
 from prism.statechart import AgentState
 from tests.catalogue import catalogue
 from tests.social.acts import cascades_of, posts_of
@@ -51,27 +50,9 @@ def test_totals_agree_with_the_posts_and_cascades_they_sum(run: Run) -> None:
     assert totals["deepest_cascade"] == max(post.depth for post in network.living)
 
 
-def test_no_post_and_no_cascade_is_shown_to_anybody_twice(run: Run) -> None:
-    seen = [(each.agent, each.view.id) for each in shown(run)]
-    roots = [(each.agent, posts_of(run.world.network)[each.view.id].root) for each in shown(run)]
-    assert len(seen) > 500
-    assert len(set(seen)) == len(seen)
-    assert len(set(roots)) == len(roots)
-
-
 def test_the_last_tick_of_a_round_only_ends_it(run: Run) -> None:
     for tick in range(ROUND - 1, len(run.triggers), ROUND):
         assert {trigger.name for trigger in run.triggers[tick]} == {"round_ends"}
-
-
-@pytest.mark.slow
-async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_round_ends_next() -> None:
-    later = await whole(with_deliberation(8), lambda _: "scrolling")
-    over = [asked for asked in later.questions if asked.tick // ROUND < (asked.tick + 8) // ROUND]
-    ends = {(update.agent, update.tick) for update in later.updates if update.trigger == "round_ends"}
-    finished = [asked for asked in over if asked.tick + 9 < later.tick]
-    assert len(finished) > 10
-    assert all((asked.agent, asked.tick + 9) in ends for asked in finished)
 
 
 @pytest.mark.slow
@@ -109,12 +90,6 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
-
-
-def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
-    world = Run().world
-    world.apply(Update(0, 3, "feed_ready", "idle", "idle", Source.CRASH))
-    assert world.network.state.t.due[3] == NEVER
 
 
 @catalogue(("attention", "fatigues"), [(1.0, {0.0, 0.2, 0.4, 0.6, 0.8}), (0.0, {0.0})])

@@ -27,16 +27,6 @@ _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def mark_seen(t: Any, person: Any) -> None:
-    # A ring's newest number is before its end, so this goes back from there, and around the front.
-    ring, slots, at = t.seen[person], t.room.slots, t.people[person].seen_end
-    slots.fill(0)  # they are one table for all readers
-    for _ in range(t.people[person].seen_count):
-        at = at - 1 if at else len(ring) - 1
-        slots[ring[at] & _SLOT] = _SEEN
-
-
-@kernel
 def has_seen(t: Any, person: Any, cascade: Any) -> Any:
     # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
     if not t.room.slots[cascade & _SLOT] & _SEEN:
@@ -96,17 +86,6 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
 
 
 @kernel
-def across_of(t: Any, post: Any) -> Any:
-    return t.cascades[row_of(t, t.posts[post].cascade)].across
-
-
-@kernel
-def followers_of(t: Any, post: Any) -> Any:
-    author = t.posts[post].author
-    return t.ties.followers.ends[author] - t.ties.followers.starts[author]
-
-
-@kernel
 def comes_first(t: Any, one: Any, other: Any) -> Any:
     """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id.
 
@@ -135,13 +114,6 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
 
 
 @kernel
-def is_muted(t: Any, person: Any, post: Any) -> Any:
-    """Return whether a person has muted the author of the post in a row, or of the original at its root."""
-    ties, root = t.ties, root_author(t, post)
-    return has_muted(ties, person, t.posts[post].author) or has_muted(ties, person, root)
-
-
-@kernel
 def add_own(t: Any, person: Any, tick: Any) -> Any:
     """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
 
@@ -164,7 +136,9 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
         if number < first:
             break  # those before it are older
         author, cascade = posts[number - base].author, posts[number - base].cascade
-        if author == person or (mutes and is_muted(t, person, number - base)):
+        if author == person or (mutes and has_muted(t.ties, person, author)):
+            continue
+        if mutes and has_muted(t.ties, person, root_author(t, number - base)):
             continue
         if not has_reached(t, person, number - base, tick):
             continue
@@ -395,26 +369,32 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     """
     settings, counts = t.settings, t.counts.feeds
     total = settings.inside + settings.outside
-    # 1. The own side: what came to the timeline, the best of each cascade.
-    mark_seen(t, person)
+    # 1. The slots of the cascades that the reader has seen: they are one table for all readers. A ring's newest number
+    #    is before its end, so this goes back from there, and around the front.
+    ring, slots, at = t.seen[person], t.room.slots, t.people[person].seen_end
+    slots.fill(0)
+    for _ in range(t.people[person].seen_count):
+        at = at - 1 if at else len(ring) - 1
+        slots[ring[at] & _SLOT] = _SEEN
+    # 2. The own side: what came to the timeline, the best of each cascade.
     own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
-    # 2. The places of the other side; where sides borrow, also those that the own side leaves empty.
+    # 3. The places of the other side; where sides borrow, also those that the own side leaves empty.
     if settings.fill == col.SHARING:
         planned = places_outside(t, person, own, tick)
     wanted = max(planned, total - own) if settings.fill == col.BORROWING else planned
-    # 3. The other side: the best of a sample. It comes second, because a cascade of the own side is not shown twice.
+    # 4. The other side: the best of a sample. It comes second, because a cascade of the own side is not shown twice.
     if planned:
         others = add_others(t, person, own, wanted, tick)
-    # 4. The places of the own side; where sides borrow, also those that the other side leaves empty.
+    # 5. The places of the own side; where sides borrow, also those that the other side leaves empty.
     if settings.fill == col.BORROWING:
         wanted = min(others, wanted)
     inside, outside = min(own, total - wanted), min(others, wanted)
-    # 5. Both in one order, and the session begins.
+    # 6. Both in one order, and the session begins.
     mix(t, person, inside, own, outside)
     shown = inside + outside
     remember_shown(t, person, shown)
     t.people[person].shown = t.people[person].left = shown
-    # 6. Counts: the places that the settings ask for, and those that were filled.
+    # 7. Counts: the places that the settings ask for, and those that were filled.
     counts[col.BUILT] += 1
     counts[col.PLACES] += total
     t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise

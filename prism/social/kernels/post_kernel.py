@@ -463,25 +463,14 @@ def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
 
 
 @kernel
-def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any, place: Any) -> Any:
-    """Return the quality of an original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average.
-
-    It is what a post is worth to everybody, whatever their own taste. Sources: Salganik, Dodds & Watts, "Experimental
-    study of inequality and unpredictability in an artificial cultural market" (2006), for a quality that all share
-    beside what is private; Bakshy et al., "Everyone's an influencer" (2011), for the heavy tail of what content
-    becomes. The log-normal form is a choice: docs/decisions/005-worlds.md.
-
-    Args:
-        place: of the original among those that the author makes at this tick, from 0 on.
-    """
-    return math.exp(sigma * normal(key, author, tick, _QUALITY, place) - sigma * sigma / 2.0)
-
-
-@kernel
 def publish(t: Any, author: Any, tick: Any) -> Any:
     """Publish an original, and return its row; -1 if that cannot be.
 
-    It is a post of the file if there is one, else it is on one of the author's interests.
+    It is a post of the file if there is one, else it is on one of the author's interests. Its quality is what it is
+    worth to everybody, whatever their own taste: exp(sigma z - sigma^2 / 2), 1 on average. Sources: Salganik, Dodds &
+    Watts, "Experimental study of inequality and unpredictability in an artificial cultural market" (2006), for a
+    quality that all share beside what is private; Bakshy et al., "Everyone's an influencer" (2011), for the heavy tail
+    of what content becomes. The log-normal form is a choice: docs/decisions/005-worlds.md.
     """
     # 1. Its content. The draws are those of the author, the tick, and the originals of the tick before it.
     person, given = t.people[author], np.int64(0)
@@ -499,27 +488,10 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
     if post >= 0:
         t.details[post].given = given
         if t.settings.quality_sigma:
-            quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma, place)
+            sigma = t.settings.quality_sigma
+            quality = math.exp(sigma * normal(t.key, author, tick, _QUALITY, place) - sigma * sigma / 2.0)
             t.cascades[row_of(t, t.posts[post].cascade)].quality = quality
     return post
-
-
-@kernel
-def publish_all(t: Any, author: Any, tick: Any) -> None:
-    """Publish an original, and more at once if the person's rate is above 1, which is then the mean number."""
-    rate = t.rates[author if len(t.rates) > 1 else 0]
-    count = 1
-    if rate > 1.0:  # below that, the rate was the probability that this session has an original at all
-        count = math.floor(rate + unit(t.key, author, tick, _PUBLISHES, 1))
-    for _ in range(count):
-        publish(t, author, tick)
-
-
-@kernel
-def are_apart(t: Any, person: Any, other: Any) -> Any:
-    """Return whether two people are of different groups: by a text or truth value, or by the sign of a number."""
-    one, two = t.attributes[person, t.settings.across], t.attributes[other, t.settings.across]
-    return one * two < 0.0 if t.settings.is_signed else one != two
 
 
 @kernel
@@ -530,8 +502,11 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     row = row_of(t, cascade)
     t.cascades[row].engagements += 1
     t.cascades[row].touched = tick
-    if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
-        t.cascades[row].across += 1
+    # People are of different groups by a text or truth value, or by the sign of a number.
+    if t.settings.across >= 0:
+        one = t.attributes[person, t.settings.across]
+        other = t.attributes[root_author(t, post), t.settings.across]
+        t.cascades[row].across += one * other < 0.0 if t.settings.is_signed else one != other
     if t.settings.exposure == col.ONCE or not is_own(t, person):
         return
     # 2. The person's ring, each cascade once.
@@ -625,10 +600,17 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
 
 @kernel
 def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
-    """Carry out an effect on the post with a number; do nothing if the post is forgotten."""
+    """Carry out an effect on the post with a number; do nothing if the post is forgotten.
+
+    Who publishes makes one original, or more at once if the person's rate is above 1, which is then the mean number.
+    """
     t = address_of(tables)
     if effect == col.PUBLISH:
-        publish_all(t, person, tick)
+        rate, count = t.rates[person if len(t.rates) > 1 else 0], 1
+        if rate > 1.0:  # below that, the rate was the probability that this session has an original at all
+            count = math.floor(rate + unit(t.key, person, tick, _PUBLISHES, 1))
+        for _ in range(count):
+            publish(t, person, tick)
     elif t.counts.posts[col.FIRST] <= number < t.counts.posts[col.END]:
         if effect > col.FEED:
             change_tie(t, person, effect, number - t.counts.posts[col.BASE])

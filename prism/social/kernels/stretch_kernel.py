@@ -214,18 +214,6 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wave: An
 
 
 @kernel
-def take_decisions(t: Any, tick: Any, delay: Any, known: Any, log: Any) -> None:
-    """Let the answers take effect that were asked for so many ticks ago."""
-    # The log is a queue: questions are in it in the order of ticks, and NEXT is the first without effect.
-    start, stop = log.progress[NEXT], log.progress[NEXT]
-    while stop < log.progress[ASKED] and log.ticks[stop] + delay <= tick:
-        stop += 1
-    if stop > start:
-        commit(t, tick, 1, log.agents[start:stop], log.moves[start:stop], known, log)
-        log.progress[NEXT] = stop
-
-
-@kernel
 def run_ticks(
     tables: Any,
     tick: Any,
@@ -263,8 +251,14 @@ def run_ticks(
             if not take_wave(t, tick, count, known, choosing, wave, log):
                 progress[WAVE] = count
                 return
-        # 3. The decisions that take effect in this tick: after its wave, as the engine has it.
-        take_decisions(t, tick, delay, known, log)
+        # 3. The decisions that take effect in this tick: after its wave, as the engine has it. The log is a queue:
+        #    questions are in it in the order of ticks, and NEXT is the first without effect.
+        start = stop = progress[NEXT]
+        while stop < progress[ASKED] and log.ticks[stop] + delay <= tick:
+            stop += 1
+        if stop > start:
+            commit(t, tick, 1, log.agents[start:stop], log.moves[start:stop], known, log)
+            progress[NEXT] = stop
         # 4. The end of the tick.
         log.turns[progress[DONE]] = count
         progress[DONE] += 1

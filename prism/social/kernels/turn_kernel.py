@@ -111,14 +111,6 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
 
 
 @kernel
-def intended(t: Any, person: Any, tick: Any) -> Any:
-    """Return the place of the action that a convinced person takes on the post in view, among those of intentions."""
-    weights = t.weights[t.kind_of[person]]
-    count = len(weights) - 1
-    return pick(weights, count, weights[count], drawn_about(t, person, tick, _INTENTION))
-
-
-@kernel
 def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers: Any, places: Any) -> None:
     """Write the outcomes of people's turns.
 
@@ -144,7 +136,9 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
                 number = chart.outcomes[places[at]]
         # 3. Outcomes that depend on the person's intention: the updates of the actions stand one after the other.
         if number >= col.DRAWS:
-            number += intended(t, person, tick) - col.DRAWS
+            weights = t.weights[t.kind_of[person]]
+            drawn, count = drawn_about(t, person, tick, _INTENTION), len(weights) - 1
+            number += pick(weights, count, weights[count], drawn) - col.DRAWS
         numbers[at] = number
 
 

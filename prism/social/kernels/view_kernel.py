@@ -30,21 +30,17 @@ FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
 WORDS = FIRST_TEXT[-1]
 """The words of each code of topics: its topics, and the texts of posts about the first of them."""
 
-FIRST_NAME, LAST_NAME, NAMESAKES = range(3)
-"""The columns of names: the first name, the last name or -1, and how many people before have the same two."""
-
 
 class TextTables(NamedTuple):
     """The words of views. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`.
 
     Args:
-        names: of everybody, a row each; name_words: the words in them.
+        names: of everybody.
         words: of each code of topics WORDS, the topics as msgpack and then the texts.
         given: the texts of posts of a file.
     """
 
-    names: NDArray[np.int32]
-    name_words: NDArray[np.uint8]
+    names: NDArray[np.uint8]
     name_starts: Ints
     words: NDArray[np.uint8]
     starts: Ints
@@ -81,72 +77,14 @@ def put_header(out: Any, at: Any, length: Any) -> Any:
 
 
 @kernel
-def digits_of(number: Any) -> Any:
-    digits = 0
-    while number:
-        number //= 10
-        digits += 1
-    return digits
-
-
-@kernel
-def put_digits(out: Any, at: Any, number: Any) -> Any:
-    """Write a whole number above 0 as text; return the place after it."""
-    end = at + digits_of(number)
-    place = end
-    while number:
-        place -= 1
-        out[place] = 48 + number % 10  # the code of 0
-        number //= 10
-    return end
-
-
-@kernel
-def name_length(name: Any, wording: Any) -> Any:
-    """Return the bytes of a name, of FIRST_NAME, LAST_NAME and NAMESAKES: "Ada Reed 2" has two spaces."""
-    starts = wording.name_starts
-    first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
-    length = starts[first + 1] - starts[first]
-    if last >= 0:
-        length += 1 + starts[last + 1] - starts[last]
-    if before:
-        length += 1 + digits_of(before + 1)
-    return length
-
-
-@kernel
-def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
-    """Write a name; return the place after it."""
-    words, starts = wording.name_words, wording.name_starts
-    first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
-    at = put_bytes(out, at, words, starts[first], starts[first + 1])
-    if last >= 0:
-        out[at] = 32  # a space
-        at = put_bytes(out, at + 1, words, starts[last], starts[last + 1])
-    if before:
-        out[at] = 32
-        at = put_digits(out, at + 1, before + 1)
-    return at
-
-
-@kernel
-def text_of(view: Any, key: Any) -> Any:
-    """Return whether the text of a post is from the file of posts, and its number; no author has written it."""
+def put_text(out: Any, at: Any, view: Any, key: Any, wording: Any, with_header: Any) -> Any:
+    """Write the text of a post, which no author has written; return the place after it."""
     # A reply to a post of a file has a text of its own; a reshare has that of its root.
     if view.given and view.kind != col.IS_REPLY:
-        return True, np.int64(view.given)
-    first, texts = FIRST_TEXT[view.kind], FIRST_TEXT[view.kind + 1] - FIRST_TEXT[view.kind]
-    drawn = below(texts, key, view.author, view.created, _TEXT, 0)
-    return False, view.topics * WORDS + first + drawn
-
-
-@kernel
-def put_text(out: Any, at: Any, view: Any, key: Any, wording: Any, with_header: Any) -> Any:
-    """Write the text of a post; return the place after it."""
-    is_given, text = text_of(view, key)
-    if is_given:
-        words, start, stop = wording.given, wording.given_starts[text], wording.given_starts[text + 1]
+        words, start, stop = wording.given, wording.given_starts[view.given], wording.given_starts[view.given + 1]
     else:
+        first, texts = FIRST_TEXT[view.kind], FIRST_TEXT[view.kind + 1] - FIRST_TEXT[view.kind]
+        text = view.topics * WORDS + first + below(texts, key, view.author, view.created, _TEXT, 0)
         words, start, stop = wording.words, wording.starts[text], wording.starts[text + 1]
     if with_header:
         at = put_header(out, at, stop - start)
@@ -171,7 +109,8 @@ def write_texts(key: Any, views: Any, words: Any, names: Any, texts: Any, topics
     wording, of_names, of_texts, of_topics = address_of(words), 0, 0, 0
     for place in range(len(views)):
         view = views[place]
-        of_names = put_name(names, of_names, wording.names[view.author], wording)
+        start, stop = wording.name_starts[view.author], wording.name_starts[view.author + 1]
+        of_names = put_bytes(names, of_names, wording.names, start, stop)
         of_texts = put_text(texts, of_texts, view, key, wording, False)
         of_topics = put_topics(topics, of_topics, view, wording)
         ends[0, place], ends[1, place], ends[2, place] = of_names, of_texts, of_topics
@@ -183,8 +122,8 @@ def put_view(out: Any, at: Any, key: Any, tick: Any, view: Any, wording: Any) ->
     # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
     out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
     at = put_number(out, put_number(out, at + 3, view.id), view.author)
-    name = wording.names[view.author]
-    at = put_name(out, put_header(out, at, name_length(name, wording)), name, wording)
+    start, stop = wording.name_starts[view.author], wording.name_starts[view.author + 1]
+    at = put_bytes(out, put_header(out, at, stop - start), wording.names, start, stop)
     at = put_topics(out, put_text(out, at, view, key, wording, True), view, wording)
     at = put_number(out, put_number(out, at, tick - view.created), view.likes)
     at = put_number(out, put_number(out, at, view.replies), view.reshares)

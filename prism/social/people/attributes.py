@@ -28,17 +28,6 @@ LISTED_MAX: Final = 6
 """The most texts that a description of values lists."""
 
 
-def drawn_attributes(agent: int, seed: int, declared: Mapping[str, AttributeConfig]) -> dict[str, Value]:
-    """Return the attributes of person `agent` that need no column of a profile file, in the order declared."""
-    if not declared:
-        return NO_ATTRIBUTES
-    return {
-        name: draw_attribute(agent, seed, name, declaration)
-        for name, declaration in declared.items()
-        if declaration.is_complete
-    }
-
-
 def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfig) -> Value:
     """Return a person's value of an attribute that no column gives.
 
@@ -78,8 +67,6 @@ def _clipped(value: float, declaration: AttributeConfig) -> float:
 
 def described(values: Sequence[Value]) -> str:
     """Return what values there are, in words: mean and range of numbers, shares of others."""
-    if not values:
-        return "no values"
     if isinstance(values[0], float | int) and not isinstance(values[0], bool):
         numbers = [float(value) for value in values]
         return f"mean {math.fsum(numbers) / len(numbers):.4g}, min {min(numbers):.6g}, max {max(numbers):.6g}"

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, places_in_lists
+from prism.columns import Ints, places_among, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.ties.graph import FollowGraph
 
@@ -57,8 +57,7 @@ def wired(
     """Return a graph in which this share of the ties joins equals, as far as the numbers of ties allow.
 
     Args:
-        values: the value of each person.
-        by: the name of these values.
+        values: the value of each person; by: the name of these values.
         share: of all ties; 0 to 1.
         mutual: whether all ties are friendships, which they then stay.
     """
@@ -67,97 +66,69 @@ def wired(
     if mutual:
         once = tails < heads
         tails, heads = tails[once], heads[once]
-    ties = _Ties(tails, heads, groups, seed, mutual=mutual)
-    before, stalls = ties.share, 0
-    wanted = round(share * len(tails))
-    for step in range(STEPS_MAX):
-        if ties.same_count == wanted or stalls == STALLS_MAX:
+    wanted, counts, stalls = round(share * len(tails)), list[int](), 0
+    for step in range(STEPS_MAX + 1):
+        same = groups[tails] == groups[heads]
+        counts.append(int(np.count_nonzero(same)))
+        stalls = stalls + 1 if counts[-2:-1] == counts[-1:] else 0
+        if counts[-1] == wanted or stalls == STALLS_MAX or step == STEPS_MAX:
             break
-        stalls = 0 if ties.swap(wanted - ties.same_count, step) else stalls + 1
-    made = FollowGraph(graph.size, ties.tails, ties.heads, names=graph.names, mutual=mutual)
-    return made, Homophily(by, share, ties.share, before)
+        _swap(tails, heads, groups, same, wanted - counts[-1], seed, step, mutual=mutual)
+    made = FollowGraph(graph.size, tails, heads, names=graph.names, mutual=mutual)
+    before, after = (count / max(1, len(tails)) for count in (counts[0], counts[-1]))
+    return made, Homophily(by, share, after, before)
 
 
-class _Ties:
-    """Ties that swap their ends.
+def _swap(
+    tails: Ints, heads: Ints, groups: Ints, same: NDArray[np.bool_], gap: int, seed: int, step: int, *, mutual: bool
+) -> None:
+    """Let pairs of ties swap their heads.
 
     Args:
-        tails, heads: the followers and the followees; of a friendship in any order.
-        groups: the number of each person's group.
+        tails, heads: the followers and the followees, which are changed; of a friendship in any order.
+        groups: the number of each person's group; same: whether a tie is within one.
+        gap: the ties between equals that are missing; below 0 if there are too many.
     """
 
-    def __init__(self, tails: Ints, heads: Ints, groups: Ints, seed: int, *, mutual: bool) -> None:
-        self.tails, self.heads = tails, heads
-        self._groups, self._seed, self._mutual = groups, seed, mutual
-        self._same = groups[tails] == groups[heads]
-        self.same_count = int(np.count_nonzero(self._same))
-        """The number of ties between equals."""
-        self._keys = np.sort(self._keys_of(tails, heads))
+    def keys_of(one: Ints, other: Ints) -> Ints:
+        first, last = (np.minimum(one, other), np.maximum(one, other)) if mutual else (one, other)
+        return np.asarray(first * len(groups) + last)
 
-    @property
-    def share(self) -> float:
-        """Their share of all ties; 0 without ties."""
-        return self.same_count / len(self._same) if len(self._same) else 0.0
-
-    def swap(self, gap: int, step: int) -> bool:
-        """Let pairs of ties swap their heads, and return whether any pair did.
-
-        Args:
-            gap: the ties between equals that are missing; below 0 if there are too many.
-        """
-        # 1. Some of the ties of the kind that is too common, in a random order.
-        kept = np.flatnonzero(self._same == (gap < 0))
-        marks = uniforms(self._seed, kept, step, Draw.HOMOPHILY)
-        some = np.flatnonzero(marks * len(kept) < max(CANDIDATES_MIN, 4 * abs(gap)))
-        kept = kept[some[np.argsort(marks[some], kind="stable")]]
-        if self._mutual:  # either end of a friendship may be swapped
-            turned = kept[uniforms(self._seed, kept, step, Draw.HOMOPHILY, 1) < 0.5]
-            self.tails[turned], self.heads[turned] = self.heads[turned], self.tails[turned]
-        # 2. Two halves, whose ties are paired. Ties between unequals gain only if the new ends are of one group: the
-        #    head of the one is of the group of the tail of the other, so that each swap gains a tie or two.
-        groups, half = self._groups, len(kept) // 2
-        one, other = kept[:half], kept[half : 2 * half]
-        if gap > 0:
-            keys = _ranked(groups[self.heads[one]]), _ranked(groups[self.tails[other]])
-            _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-            order = np.argsort(first)
-            one, other = one[first[order]], other[second[order]]
-        # 3. The pairs whose swap of a-b, c-d to a-d, c-b gains, and makes no tie to oneself.
-        a, b, c, d = self.tails[one], self.heads[one], self.tails[other], self.heads[other]
-        same = (groups[a] == groups[d]).astype(np.int64) + (groups[c] == groups[b])
-        gains = same if gap > 0 else 2 - same
-        fits = np.flatnonzero((gains > 0) & (a != d) & (c != b))
-        # 4. Both new ties are ties of nobody, and of no pair before.
-        new = np.stack((self._keys_of(a, d)[fits], self._keys_of(c, b)[fits]), axis=1).ravel()
-        is_first = np.zeros(len(new), dtype=np.bool_)
-        is_first[np.unique(new, return_index=True)[1]] = True
-        if len(new):
-            at = np.minimum(np.searchsorted(self._keys, new), len(self._keys) - 1)
-            fits = fits[(is_first & (self._keys[at] != new)).reshape(-1, 2).all(axis=1)]
-        # 5. Not more of them than needed.
-        fits = fits[np.cumsum(gains[fits]) <= abs(gap)]
-        one, other = one[fits], other[fits]
-        both = np.concatenate((one, other))
-        gone = self._keys_of(self.tails[both], self.heads[both])
-        self.heads[one], self.heads[other] = d[fits], b[fits]
-        self._same[both] = groups[self.tails[both]] == groups[self.heads[both]]
-        self.same_count += int(np.sign(gap)) * int(gains[fits].sum())
-        # 6. The keys stay sorted: two sorted lists are merged.
-        left = np.delete(self._keys, np.searchsorted(self._keys, gone))
-        come = np.sort(self._keys_of(self.tails[both], self.heads[both]))
-        self._keys = np.sort(np.concatenate((left, come)), kind="stable")
-        return len(fits) > 0
-
-    def _keys_of(self, tails: Ints, heads: Ints) -> Ints:
-        size = len(self._groups)
-        if self._mutual:
-            return np.asarray(np.minimum(tails, heads) * size + np.maximum(tails, heads))
-        return tails * size + heads
+    # 1. Some of the ties of the kind that is too common, in a random order.
+    kept = np.flatnonzero(same == (gap < 0))
+    marks = uniforms(seed, kept, step, Draw.HOMOPHILY)
+    some = np.flatnonzero(marks * len(kept) < max(CANDIDATES_MIN, 4 * abs(gap)))
+    kept = kept[some[np.argsort(marks[some], kind="stable")]]
+    if mutual:  # either end of a friendship may be swapped
+        turned = kept[uniforms(seed, kept, step, Draw.HOMOPHILY, 1) < 0.5]
+        tails[turned], heads[turned] = heads[turned], tails[turned]
+    # 2. Two halves, whose ties are paired. Ties between unequals gain only if the new ends are of one group: the
+    #    head of the one is of the group of the tail of the other, so that each swap gains a tie or two.
+    half = len(kept) // 2
+    one, other = kept[:half], kept[half : 2 * half]
+    if gap > 0:
+        keys = _ranked(groups[heads[one]]), _ranked(groups[tails[other]])
+        _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+        order = np.argsort(first)
+        one, other = one[first[order]], other[second[order]]
+    # 3. The pairs whose swap of a-b, c-d to a-d, c-b gains, and makes no tie to oneself.
+    a, b, c, d = tails[one], heads[one], tails[other], heads[other]
+    equal = (groups[a] == groups[d]).astype(np.int64) + (groups[c] == groups[b])
+    gains = equal if gap > 0 else 2 - equal
+    fits = np.flatnonzero((gains > 0) & (a != d) & (c != b))
+    # 4. Both new ties are ties of nobody, and of no pair before.
+    new = np.stack((keys_of(a, d)[fits], keys_of(c, b)[fits]), axis=1).ravel()
+    is_new = places_among(np.sort(keys_of(tails, heads)), new) < 0
+    firsts = np.unique(new, return_index=True)[1]
+    is_first = np.isin(np.arange(len(new)), firsts)
+    fits = fits[(is_first & is_new).reshape(-1, 2).all(axis=1)]
+    # 5. Not more of them than needed.
+    fits = fits[np.cumsum(gains[fits]) <= abs(gap)]
+    heads[one[fits]], heads[other[fits]] = d[fits], b[fits]
 
 
 def _ranked(groups: Ints) -> Ints:
     """Return a number for each entry that tells its group and how many of the group stand before it."""
     ranks = np.empty(len(groups), dtype=np.int64)
-    order = np.argsort(groups, kind="stable")
-    ranks[order] = places_in_lists(np.bincount(groups)) if len(groups) else ranks
+    ranks[np.argsort(groups, kind="stable")] = places_in_lists(np.bincount(groups))
     return np.asarray(groups * max(1, len(groups)) + ranks)

@@ -5,22 +5,19 @@ Profiles are joined by ids, by position, or by a draw from the seed; posts by id
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from prism.columns import Ints
-from prism.config.interventions import numbered
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
-from prism.expectations import found
 from prism.rng import Draw, integer
 from prism.social.people.persona import unique_names
-from prism.social.people.profiles import NAME, Profile, Profiles
+from prism.social.people.profiles import INDEX, NAME, USER_ID, USERNAME, Profile, Profiles
 from prism.social.posts.post_file import GivenPost
-from prism.social.ties.follow_lists import INDEX, USER_ID, USERNAME
 from prism.social.ties.graph import FollowGraph, Numbered, shown
 from prism.wording import counted
 
@@ -55,8 +52,7 @@ def join(config: PopulationConfig, profiles: Profiles, graph: FollowGraph | None
     Args:
         graph: the graph of a file, or of the profiles' follow lists; None if a generator will draw it.
     """
-    kinds = profiles.ids
-    own = {kind: texts for kind, texts in kinds.items() if kind in {USER_ID, USERNAME}}
+    own = {kind: texts for kind, texts in profiles.ids.items() if kind in {USER_ID, USERNAME}}
     here, count = config.profiles or "the profiles", counted(len(profiles), "profile")
     if graph is not None and config.graph.path is None and config.graph.kind == "profiles":
         if config.join == "draw":
@@ -81,18 +77,12 @@ def join(config: PopulationConfig, profiles: Profiles, graph: FollowGraph | None
         if graph is None:
             line = f"{here}: its {count} are the people, numbered in its order"
         return Joined(graph, profiles, (*outer, *own.values()), (f"{line}; {_first(names, profiles)}",))
-    return _by_id(config, profiles, graph, seed, kinds)
+    return _by_id(config, profiles, graph, seed)
 
 
-def _by_id(
-    config: PopulationConfig,
-    profiles: Sequence[Profile],
-    graph: FollowGraph,
-    seed: int,
-    kinds: Mapping[str, Sequence[str]],
-) -> Joined:
+def _by_id(config: PopulationConfig, profiles: Profiles, graph: FollowGraph, seed: int) -> Joined:
     here, there = config.profiles or "the profiles", config.graph.path or "the graph"
-    known = {*graph.names}
+    kinds, known = profiles.ids, {*graph.names}
     met = {kind: sum(map(known.__contains__, texts)) for kind, texts in kinds.items()}
     # Ids come first. Only if none of them is in the graph may an index, or names that all differ, stand for them.
     kind = max((USER_ID, USERNAME), key=lambda kind: met.get(kind, 0))
@@ -142,35 +132,6 @@ def _by_id(
         done += f"; those of {here} are left out" if without_ties and config.unmatched == "draw" else ""
         lines.append(f"{UNMATCHED}: {config.unmatched}: {'; '.join(alone)}; {done}")
     return Joined(graph, cast, (graph.names, *ids), tuple(lines))
-
-
-def number_of(
-    person: int | str, size: int, ids: Collection[Sequence[str]], name_of: Callable[[int], str] | None
-) -> int:
-    """Return the number of a person whom a setting names: by id, else by number, else by name.
-
-    Where ids are whole numbers, a number is an id and nothing else.
-
-    Args:
-        ids: as `Joined` has them.
-        name_of: returns a person's name.
-
-    Raises:
-        LookupError: there is nobody with it, or more than one.
-    """
-    numbers = sorted({texts.index(str(person)) for texts in ids if str(person) in texts})
-    if not numbers and isinstance(person, int):
-        if any(all(map(str.isdecimal, texts)) for texts in ids):
-            raise LookupError(f"expected the id of one of {size:,} people, got {person}, which nobody has")
-        return numbered(person, size, "people")
-    kind = "id"
-    if not numbers and name_of is not None:
-        kind, numbers = "name", [number for number in range(size) if name_of(number) == person]
-    if len(numbers) != 1:
-        some = f"{len(numbers):,} people, such as {numbers[0]} and {numbers[1]}" if numbers else "nobody"
-        what = "name" if not any(ids) else "id or the name"
-        raise LookupError(f"expected the {what} of one person, got {found(person)}, the {kind} of {some}")
-    return numbers[0]
 
 
 def authors_of(

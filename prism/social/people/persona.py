@@ -102,10 +102,6 @@ class Persona(Checked, frozen=True, kw_only=True):
     traits: Traits = NEUTRAL
     attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
 
-    def __hash__(self) -> int:
-        """Return the hash of the fields that differ most among people: a mapping has no hash."""
-        return hash((self.name, self.interests, self.personality, self.engagement_threshold, self.activity))
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.name.strip():
@@ -154,11 +150,6 @@ def _share(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-_share_below: Final = NormalDist().cdf
-_HALVINGS: Final = 100
-_WIDEST: Final = 40.0
-
-
 @cache
 def activity_scale(mean: float, sigma: float, least: float) -> float:
     """Return the c for which c exp(sigma z - sigma^2 / 2), kept from `least` to 1, has this mean.
@@ -172,21 +163,23 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
     if not sigma:
         return mean
 
+    share_below = NormalDist().cdf
+
     def mean_of(log_scale: float) -> float:
         # The mean has three parts, by z: below `bottom` everybody has `least`, above `top` everybody has 1, and between
         # them the log-normal has its partial mean, which is that of a normal moved by sigma.
         shift = log_scale - sigma * sigma / 2.0
         top, scale = -shift / sigma, math.exp(log_scale)
-        at_top = 1.0 - _share_below(top)
+        at_top = 1.0 - share_below(top)
         if not least:
-            return scale * _share_below(top - sigma) + at_top
+            return scale * share_below(top - sigma) + at_top
         bottom = (math.log(least) - shift) / sigma
-        between = _share_below(top - sigma) - _share_below(bottom - sigma)
-        return least * _share_below(bottom) + scale * between + at_top
+        between = share_below(top - sigma) - share_below(bottom - sigma)
+        return least * share_below(bottom) + scale * between + at_top
 
     # The mean grows with c, so halving finds it: in logs, because c may be very small where the mean is.
-    low, high = -_WIDEST, _WIDEST
-    for _ in range(_HALVINGS):
+    low, high = -40.0, 40.0
+    for _ in range(100):
         middle = (low + high) / 2.0
         low, high = (middle, high) if mean_of(middle) < mean else (low, middle)
     return float(f"{math.exp(high):.3g}")

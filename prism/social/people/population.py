@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints
+from prism.config.interventions import numbered
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
+from prism.expectations import found
 from prism.rng import Draw, mapped, normals
 from prism.social.people.homophily import Homophily, wired
 from prism.social.people.hours import Hours, factors
-from prism.social.people.joining import authors_of, join, number_of
+from prism.social.people.joining import authors_of, join
 from prism.social.people.margins import DrawnMargins, Margins
-from prism.social.people.people import People
+from prism.social.people.people import People, SyntheticPeople
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profiles, personas_from_profiles
-from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.post_file import GivenPost
 from prism.social.ties.graph import FollowGraph, Numbered, generate, is_mutual
 
@@ -65,12 +66,25 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         return people.name(person) if isinstance(people, SyntheticPeople) else people[person].name
 
     def number(self, person: int | str) -> int:
-        """Return the number of a person, by id, number or name: `prism.social.people.joining.number_of`.
+        """Return the number of a person whom a setting names: by id, else by number, else by name.
+
+        Where ids are whole numbers, a number is an id and nothing else.
 
         Raises:
             LookupError: there is nobody with it, or more than one.
         """
-        return number_of(person, self.size, self.ids, self.name)
+        kind, numbers = "id", sorted({texts.index(str(person)) for texts in self.ids if str(person) in texts})
+        if not numbers and isinstance(person, int):
+            if any(all(map(str.isdecimal, texts)) for texts in self.ids):
+                raise LookupError(f"expected the id of one of {self.size:,} people, got {person}, which nobody has")
+            return numbered(person, self.size, "people")
+        if not numbers:
+            kind, numbers = "name", [number for number in range(self.size) if self.name(number) == person]
+        if len(numbers) != 1:
+            some = f"{len(numbers):,} people, such as {numbers[0]} and {numbers[1]}" if numbers else "nobody"
+            what = "id or the name" if any(self.ids) else "name"
+            raise LookupError(f"expected the {what} of one person, got {found(person)}, the {kind} of {some}")
+        return numbers[0]
 
 
 def ignore_step(_: str) -> None:
@@ -111,7 +125,12 @@ def build_population(
             raise ConfigError("configuration", problem, key=f"population.{key}")
     # 2. The people, and the ties between them.
     if graph is None and config.graph.kind == "profiles":
-        graph = graph_of(profiles)
+        if not profiles:
+            raise _refused_kind("takes the ties from population.profiles, which is not set")
+        graph = FollowGraph(len(profiles), profiles.ties[:, 0], profiles.ties[:, 1], names=profiles.keys)
+        if not graph.edges:
+            why = "; ".join(profiles.understood)
+            raise _refused_kind(f"needs follow lists, and nobody follows anyone in population.profiles: {why}")
     ids: tuple[Sequence[str], ...] = () if graph is None or isinstance(graph.names, Numbered) else (graph.names,)
     joined = None
     if profiles:
@@ -125,25 +144,20 @@ def build_population(
     # 3. Their personas.
     on_step(f"making {graph.size:,} people")
     drawn = None if margins is None else DrawnMargins(margins, graph.size, seed)
-    personas: Sequence[Persona] = (
-        SyntheticPeople(graph.size, seed, config, drawn)
-        if joined is None
-        else personas_from_profiles(joined.cast, seed, config)
-    )
+    personas: Sequence[Persona] = SyntheticPeople(graph.size, seed, config, drawn)
+    if joined is not None:
+        personas = personas_from_profiles(joined.cast, seed, config)
     # 4. The share of ties between equals.
     by, share, alike = config.graph.homophily.by, config.graph.homophily.share, None
-    if by is not None:
+    if by is not None and share is not None:
         on_step(f"joining people with the same {by}")
-        values = People(personas).column(f"agent.{by}")
-        if share is None or values is None:
-            problem = "expected an attribute that everybody has, and a share"
-            raise ConfigError("configuration", problem, key="population.graph.homophily.by")
+        values = np.asarray(People(personas).column(f"agent.{by}"))
         graph, alike = wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
     # 5. Their hours, and the posts that are theirs.
     path = config.activity.hours
     of_hours = (hours.understood(path),) if hours is not None and isinstance(path, str) else ()
-    known = ids or (() if config.graph.path is None else (graph.names,))
-    owners, of_posts = authors_of(posts or (), config, known, graph.size)
+    known, posts = ids or (() if config.graph.path is None else (graph.names,)), posts or ()
+    owners, of_posts = authors_of(posts, config, known, graph.size)
     return Population(
         personas=personas,
         graph=graph,
@@ -151,27 +165,15 @@ def build_population(
         understood=() if profiles is None else profiles.understood,
         margins=drawn,
         homophily=alike,
-        posts=posts or (),
+        posts=posts,
         owners=owners,
         ids=ids,
         joins=(*(() if joined is None else joined.lines), *of_hours, *of_posts),
     )
 
 
-def graph_of(profiles: Profiles | None) -> FollowGraph:
-    """Return the graph that the follow lists of the profiles make."""
-    if not profiles:
-        raise ConfigError(
-            "configuration",
-            "`profiles` takes the ties from population.profiles, which is not set",
-            key="population.graph.kind",
-        )
-    graph = FollowGraph(len(profiles), profiles.ties[:, 0], profiles.ties[:, 1], names=profiles.keys)
-    if not graph.edges:
-        why = "; ".join(profiles.understood)
-        problem = f"`profiles` needs follow lists, and nobody follows anyone in population.profiles: {why}"
-        raise ConfigError("configuration", problem, key="population.graph.kind")
-    return graph
+def _refused_kind(problem: str) -> ConfigError:
+    return ConfigError("configuration", f"`profiles` {problem}", key="population.graph.kind")
 
 
 MOST: Final = 7.0

@@ -7,6 +7,8 @@ the same profile still differ, unless the configuration names columns of the fil
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -22,25 +24,145 @@ from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, without_values
+from prism.social.people.people import SyntheticPeople
 from prism.social.people.persona import NEUTRAL, TRAITS_OF, Persona, band_around, unique_names
-from prism.social.people.profile_columns import OwnColumns
-from prism.social.people.profile_rows import FORMATS, FileRows, profile_rows
-from prism.social.people.synthetic import SyntheticPeople
+from prism.social.people.profile_rows import FORMATS, FileRows, OwnColumns, profile_rows
 from prism.social.ties.edges import without_last_digits
-from prism.social.ties.follow_lists import (
-    INDEX,
-    ROW,
-    ROW_FROM_1,
-    USER_ID,
-    USERNAME,
-    AmbiguousListsError,
-    LostDigitsError,
-    entries_of,
-    id_text,
-    people_named,
-)
-from prism.text_files import check_format, decode_text
+from prism.text_files import MISSING, check_format, decode_text
 from prism.wording import counted
+
+_ENTRY: Final = re.compile(
+    r"\s*(?:'(?P<one>(?:[^'\\]|\\.)*)'|\"(?P<two>(?:[^\"\\]|\\.)*)\""
+    r"|(?:np|numpy)\.\w+\((?P<wrapped>[^()\[\]{},'\"]*)\)|(?P<word>(?!\.\.)[^\s,;|:\[\](){}'\"]+))\s*(?:,|$)",
+    re.DOTALL,
+)
+"""An entry of a list as Python prints it, with the comma behind it; numpy prints `np.int64(1)` for 1."""
+_NUMBER: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
+_EXACT_MAX: Final = 2.0**53
+"""From here on a float does not tell whole numbers apart."""
+USER_ID: Final = "user_id"
+USERNAME: Final = "username"
+INDEX: Final = "index"
+ROW: Final = "row"
+ROW_FROM_1: Final = "row_from_1"
+_FIRST_ROWS: Final = {ROW: 0, ROW_FROM_1: 1}
+ROW_DIGITS: Final = 12
+"""A text with so many digits is no number of a row."""
+
+
+class LostDigitsError(ValueError):
+    """An id such as 1.31E+18, of which three digits are left: other ids may be written in the same way."""
+
+
+def id_text(value: object) -> str:
+    """Return an id as text; a whole number is the same id as an int, as a float and in a text. Empty if missing.
+
+    Raises:
+        LostDigitsError: it is a number whose last digits are lost.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    if isinstance(value, float) and math.isfinite(value) and abs(value) >= _EXACT_MAX:
+        raise LostDigitsError(repr(value))
+    text = str(value).strip()
+    if not text or text in MISSING:
+        return ""
+    found = _NUMBER.fullmatch(text)
+    if found is None or (found[3] is None and found[4] is None):
+        return text
+    sign, whole, fraction, exponent = found[1], found[2], found[3] or "", int(found[4] or 0)
+    if exponent > len(fraction):
+        raise LostDigitsError(text)
+    if exponent < 0 or fraction[exponent:].strip("0"):
+        return text
+    return f"{sign.strip('+')}{whole}{fraction[:exponent]}"
+
+
+def plain_id(value: object) -> str:
+    """Return an id as `id_text` does, and one that has lost digits as it stands: it is nobody's."""
+    try:
+        return id_text(value)
+    except LostDigitsError:
+        return str(value).strip()
+
+
+def entries_of(value: Any) -> tuple[str, ...] | None:
+    """Return the ids in a list of JSON, or in a text as Python or JSON prints lists; None if it is no list.
+
+    Raises:
+        LostDigitsError: an entry is a number whose last digits are lost.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ()
+    if isinstance(value, str):
+        text = value.strip()
+        if not text or text in MISSING:
+            return ()
+        if text[0] + text[-1] not in ("[]", "()"):
+            return None
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value, place, inner = [], 0, text[1:-1].strip()
+            while place < len(inner):
+                found = _ENTRY.match(inner, place)
+                if found is None:
+                    return None
+                printed = next(each for each in found.groups() if each is not None)
+                value.append(re.sub(r"\\(.)", r"\1", printed))
+                place = found.end()
+    if not isinstance(value, list) or any(isinstance(each, list | dict | bool) for each in value):
+        return None
+    return tuple(filter(None, map(id_text, value)))
+
+
+def people_named(
+    lists: Sequence[Sequence[str]], ids: Mapping[str, Sequence[str]], wanted: str
+) -> tuple[str, Mapping[str, int]]:
+    """Return how the entries of the follow lists of a file are read, and `{entry: the number of the person}`.
+
+    It is the reading by which every entry names somebody. If there is none, because people were left out of the file,
+    it is the only one by which any entry does. Rows are counted from 1 only if the configuration says so.
+
+    Args:
+        ids: `{kind: the id of each person}`, for the kinds of columns that tell people apart.
+        wanted: as the configuration says; `fit` for the reading that fits.
+
+    Raises:
+        LookupError: the wanted one is none of the file, or two readings fit and name different people.
+    """
+    entries = [*dict.fromkeys(chain.from_iterable(lists))]
+    named = dict[str, dict[str, int]]()
+    for kind in (USER_ID, ROW, ROW_FROM_1, INDEX, USERNAME):
+        if kind in _FIRST_ROWS:
+            rows = [each for each in entries if each.isdecimal() and each.isascii() and len(each) < ROW_DIGITS]
+            numbers = {each: int(each) - _FIRST_ROWS[kind] for each in rows if str(int(each)) == each}
+            named[kind] = {each: number for each, number in numbers.items() if 0 <= number < len(lists)}
+        elif kind in ids:
+            place_of = {text: place for place, text in enumerate(ids[kind])}
+            named[kind] = {each: place_of[each] for each in entries if each in place_of}
+    if wanted != "fit":
+        if wanted not in named:
+            expected = f"(population.follow_lists): expected {', '.join(named)}"
+            raise LookupError(f"has no {wanted} that tells people apart {expected}")
+        return wanted, named[wanted]
+    usual = [kind for kind in named if kind != ROW_FROM_1]
+    fitting = [kind for kind in usual if len(named[kind]) == len(entries)]
+    if not fitting and len(named[ROW_FROM_1]) == len(entries):
+        # Numbers from 1 may also count rows from 0, in a file that lacks the person with the largest number.
+        fitting = [ROW, ROW_FROM_1]
+    first, *others = fitting or [kind for kind in usual if named[kind]] or usual
+    other = next((each for each in others if named[each] != named[first]), None)
+    if other is not None:
+        counts = [f"{len(named[kind]):,} by {kind}" for kind in (first, other)]
+        apart = next(each for each in entries if named[first].get(each) != named[other].get(each))
+        places = [named[kind].get(apart) for kind in (first, other)]
+        people = ["nobody in it" if place is None else f"profile {place + 1}" for place in places]
+        told = f"{' and '.join(counts)} of {len(entries):,} entries name people of this file"
+        way_out = "set population.follow_lists to what the lists hold"
+        raise LookupError(f"{told}, and {apart!r} is {' or '.join(people)}: {way_out}")
+    return first, named[first]
+
 
 _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
@@ -111,17 +233,20 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
             by_kind[kind] = [id_text(table.value(place, column_kind)) for place in range(size)]
         except LostDigitsError:
             by_kind[kind] = []
-    is_lost = "id" in table.column_of and (not by_kind[USER_ID] or without_last_digits(by_kind[USER_ID]) is not None)
-    if is_lost:
-        by_kind[USER_ID] = []
-    elif "id" in table.column_of:
-        _check_ids(table, by_kind[USER_ID])
+    has_ids, seen = "id" in table.column_of, dict[str, int]()
+    is_lost = has_ids and (not by_kind[USER_ID] or without_last_digits(by_kind[USER_ID]) is not None)
+    by_kind[USER_ID] = [] if is_lost or not has_ids else by_kind[USER_ID]
+    for place, each in enumerate(by_kind[USER_ID]):
+        if (before := seen.setdefault(each, place)) != place or not each:
+            both = [f"{one + 1}" if not table.lines else f"{table.lines[one]}" for one in (before, place)]
+            problem = f"{each!r} is used {'on lines' if table.lines else 'by profiles'} {' and '.join(both)}"
+            raise table.error(place, table.column_of["id"], problem if each else "expected an id, got an empty text")
     ids = {kind: texts for kind, texts in by_kind.items() if len({*texts} - {""}) == size}
     # 2. The profiles, and the ties between them.
     own = OwnColumns(table, config.attributes, config.columns)
     made = Profiles(_profiles(table, own))
     rows = [*map(str, range(size))]
-    made.ids, made.keys = ids, ids.get(USER_ID) or (rows if "id" in table.column_of else ids.get(USERNAME, rows))
+    made.ids, made.keys = ids, ids.get(USER_ID) or (rows if has_ids else ids.get(USERNAME, rows))
     made.ties, told = _ties(table, made, config)
     # 3. How the file was understood.
     used = [*table.column_of.values(), *own.attributes.values(), *own.given.values()]
@@ -178,27 +303,14 @@ def _profiles(table: FileRows, own: OwnColumns) -> Iterator[Profile]:
         if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
             shown = json.dumps(table.value(place, "topics"))[:60]
             problem = f"expected a list of texts, got {shown}"
-            raise table.error(place, table.column_of["topics"], problem, name)
+            raise table.error(place, table.column_of["topics"], problem)
         yield Profile(
             name=name,
             interests=tuple(dict.fromkeys(filter(None, map(str.strip, topics)))),
             personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
-            attributes=own.values_of(place, name) if own.attributes else NO_ATTRIBUTES,
-            given=own.given_of(place, name) if own.given else NOT_GIVEN,
+            attributes=own.values_of(place) if own.attributes else NO_ATTRIBUTES,
+            given=own.given_of(place) if own.given else NOT_GIVEN,
         )
-
-
-def _check_ids(table: FileRows, ids: Sequence[str]) -> None:
-    column, seen = table.column_of["id"], dict[str, int]()
-    for place, text in enumerate(ids):
-        if not text:
-            raise table.error(place, column, "expected an id, got an empty text")
-        before = seen.setdefault(text, place)
-        if before != place:
-            where, line = f"by profiles {before + 1} and {place + 1}", None
-            if table.lines:
-                where, line = f"on lines {table.lines[before]} and {table.lines[place]}", table.lines[place]
-            raise InputError(table.source, f"{text!r} is used {where}", key=column, line=line)
 
 
 def _ties(table: FileRows, profiles: Profiles, config: PopulationConfig) -> tuple[Ints, list[str]]:
@@ -214,8 +326,7 @@ def _ties(table: FileRows, profiles: Profiles, config: PopulationConfig) -> tupl
             problem = f"{error} has lost its last digits, so it names nobody: expected whole ids, as texts"
             raise table.error(place, column, problem) from None
         if entries is None:
-            problem = f"expected a list of user ids such as [1, 0, 5], got {str(value)[:60]!r}"
-            raise table.error(place, column, problem)
+            raise table.error(place, column, f"expected a list of user ids such as [1, 0, 5], got {str(value)[:60]!r}")
         lists.append(entries)
     if not any(lists):
         return np.empty((0, 2), dtype=np.int64), []
@@ -223,11 +334,7 @@ def _ties(table: FileRows, profiles: Profiles, config: PopulationConfig) -> tupl
     try:
         reading, number_of = people_named(lists, profiles.ids, config.follow_lists)
     except LookupError as error:
-        problem = f"has no {config.follow_lists} that tells people apart (population.follow_lists): expected {error}"
-        raise InputError(table.source, problem, line=table.header_line) from None
-    except AmbiguousListsError as error:
-        problem = f"{error}: set population.follow_lists to what the lists hold"
-        raise InputError(table.source, problem, key=column, line=table.header_line) from None
+        raise InputError(table.source, str(error), key=column, line=table.header_line) from None
     named = [(owner, number_of[each]) for owner, listed in enumerate(lists) for each in listed if each in number_of]
     order = (0, 1) if kind == "follows" else (1, 0)  # who follows comes first
     ends: Ints = np.array(named, dtype=np.int64).reshape(-1, 2)[:, order]

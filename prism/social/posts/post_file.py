@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple
 from prism.config.attributes import POSTS_PLACE
 from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.errors import InputError
-from prism.social.people.profile_columns import OwnColumns
-from prism.social.people.profile_rows import FORMATS, read_rows
-from prism.social.ties.follow_lists import entries_of, plain_id
+from prism.social.people.profile_rows import FORMATS, OwnColumns, read_rows
+from prism.social.people.profiles import entries_of, plain_id
 from prism.social.ties.graph import shown
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
@@ -65,8 +64,7 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPost
     if author is None and wanted not in {None, AUTHOR}:
         missing = missing or f"{wanted}, for population.posts.author"
     if missing:
-        kind, listed = "key" if table.header_line is None else "column", ", ".join(table.columns)
-        raise InputError(source, f"missing {kind}: {missing}; the file has: {listed}", line=table.header_line)
+        raise table.missing(missing)
     own = OwnColumns(table, declared, ColumnsConfig(), POSTS_PLACE)
     posts = []
     for place, cells in enumerate(table.rows):

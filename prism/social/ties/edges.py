@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, combinations, islice
 from operator import itemgetter, ne
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ PIECE: Final = 500
 """Lines that are in memory as cells at once."""
 SPACES: Final = " "
 """The separator that stands for any number of spaces and tabs."""
+DIRECTIONS: Final = frozenset({"directed", "undirected"})
 SEPARATORS: Final = {"\t": "a tab", ";": "a semicolon", "|": "|", ",": "a comma", SPACES: "spaces or a tab"}
 DIGITS_KEPT: Final = 15
 """The digits of a number that a spreadsheet keeps."""
@@ -85,60 +86,52 @@ _THINGS = frozenset(
 """Words of columns that hold what people have, rate or belong to; two of them may be the ends: `movie_x`, `movie_y`."""
 
 
-class Ends(NamedTuple):
-    """The columns of the two ends, from 0 on: the person in one follows the person in the other."""
-
-    follower: int
-    followee: int
+Ends = tuple[int, int]
+"""The columns of the two ends, from 0 on: the person in the first follows the person in the second."""
 
 
-class _Reading(NamedTuple):
-    """The way in which a table is read.
+class _Table:
+    """The lines of a table that are neither blank nor comments, and the way in which they are read.
 
     Args:
-        names: the names of the columns; empty without a header.
-        headers: the number of lines at the top that are no ties.
+        skipped: the number of these lines that stand above the table.
+
+    Attributes:
         width: the least number of cells in a line.
+        names: the names of the columns; empty without a header. `headers` lines at the top are no ties.
         kinds: the column that says of each tie whether it is directed; None without one.
         is_told: the settings say which columns are the ends, so others may be missing.
     """
 
-    separator: str
-    names: Sequence[str]
-    headers: int
     ends: Ends
-    width: int
     kinds: int | None
-    is_told: bool
+    separator: str
+    width = headers = 0
+    names: Sequence[str] = ()
 
-
-class _Table(NamedTuple):
-    """The lines of a table that are neither blank nor comments; `skipped` lines of these stand above them."""
-
-    source: str
-    text: str
-    lines: Sequence[str]
-    skipped: int
+    def __init__(self, source: str, text: str, lines: Sequence[str], skipped: int, config: GraphConfig) -> None:
+        self.source, self.lines, self._text, self._skipped = source, lines, text, skipped
+        self.is_told = config.columns is not None
 
     def number(self, at: int) -> int:
         """Return the number of a line in the file, from 1 on, by its place in the table."""
-        kept = (number for number, line in enumerate(self.text.split("\n"), 1) if _is_tie(line))
-        return next(islice(kept, at + self.skipped, None))
+        kept = (number for number, line in enumerate(self._text.split("\n"), 1) if _is_tie(line))
+        return next(islice(kept, at + self._skipped, None))
 
     def error(self, problem: str, at: int) -> InputError:
-        return InputError(self.source, f"{problem}: {_quoted(self.lines[at])}", line=self.number(at))
+        return InputError(self.source, f"{problem}{_quoted(self.lines[at])}", line=self.number(at))
 
-    def short(self, separator: str, at: int) -> InputError:
-        problem = f"expected two ids with {SEPARATORS.get(separator, separator)} between them"
-        return InputError(self.source, f"{problem}, got {_quoted(self.lines[at])}", line=self.number(at))
+    def short(self, at: int) -> InputError:
+        name = SEPARATORS.get(self.separator, self.separator)
+        return self.error(f"expected two ids with {name} between them, got ", at)
 
     def unclear(self, problem: str, key: str = "columns") -> InputError:
         first = " / ".join(_quoted(line) for line in self.lines[:3])
         return InputError(self.source, f"{problem}: set population.graph.{key}; it begins {first}")
 
-    def cells(self, at: Sequence[int], separator: str) -> list[list[str]]:
+    def cells(self, at: Sequence[int]) -> list[list[str]]:
         """Return the cells of the lines at some places; a quote has to end in its line."""
-        lines = [self.lines[each] for each in at]
+        lines, separator = [self.lines[each] for each in at], self.separator
         is_spaced = separator == SPACES
         if is_spaced and any("{" in line for line in lines):
             lines = [_ATTRIBUTES.sub("", line) for line in lines]
@@ -151,15 +144,15 @@ class _Table(NamedTuple):
             try:
                 rows += csv.reader([line], delimiter=separator, strict=True, skipinitialspace=True)
             except csv.Error:
-                raise self.short(separator, place) from None
+                raise self.short(place) from None
         return rows
 
-    def check_width(self, at: Sequence[int], rows: Sequence[Sequence[str]], reading: _Reading) -> None:
+    def check_width(self, at: Sequence[int], rows: Sequence[Sequence[str]]) -> None:
         for place, row in zip(at, rows, strict=True):
             if len(row) < 2:
-                raise self.short(reading.separator, place)
-            if len(row) < reading.width or (not reading.is_told and _filled(row) > reading.width):
-                raise self.error(f"expected {reading.width} columns as in other lines, got {len(row)}", place)
+                raise self.short(place)
+            if len(row) < self.width or (not self.is_told and _filled(row) > self.width):
+                raise self.error(f"expected {self.width} columns as in other lines, got {len(row)}: ", place)
 
 
 def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
@@ -190,7 +183,7 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         elif comment:
             comments.append(comment)
     told = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # for spreadsheets
-    table = _Table(source, text, lines[1:] if told else lines, int(bool(told)))
+    table = _Table(source, text, lines[1:] if told else lines, int(bool(told)), config)
     if not table.lines:
         why = ": all its lines begin with # or %, and are comments" if comments else ""
         raise InputError(source, f"holds no ties{why or ': expected lines with two different ids'}")
@@ -201,20 +194,20 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     last = comments[-1].lstrip("#% ") if comments else ""
     named = [cell.strip() for cell in next((last.split(each) for each in "\t;|," if each in last), last.split())]
     named = named if len(named_ends(named)) == 1 else []
-    reading = _read(table, config, told[1] if told else None, named, ends_first=bool(konect))
+    _read(table, config, told[1] if told else None, named, ends_first=bool(konect))
     # 3. Its ties, and which of them go both ways.
-    names, ends, undirected = _ties(table, reading)
+    names, ends, undirected = _ties(table)
     mutual = not config.directed if not konect else konect == "sym"
     if undirected is not None:
         mutual = bool(undirected.all())
         if not mutual and undirected.any():  # both kinds: those without a direction are followed both ways
             ends = np.concatenate((ends, ends[undirected][:, ::-1]))
     # 4. How it was understood.
-    one, other = reading.ends
+    one, other = table.ends
     said = ["no header", f"ends are columns {one + 1} and {other + 1}"]
-    if reading.names:
-        called = [shown(reading.names[end] or f"column {end + 1}") for end in reading.ends]
-        header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
+    if table.names:
+        called = [shown(table.names[end] or f"column {end + 1}") for end in table.ends]
+        header = f"line {table.number(0)} is a header" if table.headers else "a comment names the columns"
         said = [header, f"ends are `{called[0]}` and `{called[1]}`"]
     by_setting = not konect and undirected is None
     return graph_of_file(
@@ -230,9 +223,9 @@ def named_ends(names: Sequence[str]) -> list[Ends]:
     said = [_words(name) for name in names]
     ones, others = ([at for at, each in enumerate(said) if each & role] for role in (_FIRST, _SECOND))
     people = [at for at, each in enumerate(said) if each & _PEOPLE and not each & (_FIRST | _SECOND)]
-    pairs = [Ends(one, other) for one in ones for other in others if one != other]
-    pairs += [Ends(one, other) for one in ones if said[one] & _FOLLOWER for other in people]
-    return pairs + [Ends(one, other) for one in people for other in others if said[other] & _FOLLOWEE]
+    pairs = [(one, other) for one in ones for other in others if one != other]
+    pairs += [(one, other) for one in ones if said[one] & _FOLLOWER for other in people]
+    return pairs + [(one, other) for one in people for other in others if said[other] & _FOLLOWEE]
 
 
 def without_last_digits(ids: Iterable[str]) -> str | None:
@@ -242,8 +235,8 @@ def without_last_digits(ids: Iterable[str]) -> str | None:
     return long[0] if len(rest) >= DIGITS_LOST and not rest.strip("0") else None
 
 
-def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[str], *, ends_first: bool) -> _Reading:
-    """Return the only way to read a table, found from a sample of its lines.
+def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[str], *, ends_first: bool) -> None:
+    """Find the only way to read a table, from a sample of its lines.
 
     Args:
         told: the separator that the file names; named: the columns that a comment names, if any.
@@ -255,51 +248,48 @@ def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[
     strong = [each for each in SEPARATORS if each != SPACES]
     common = [each for each in strong if all(each in lines[place] for place in at)]
     in_first = [each for each in strong if each in lines[0]]
-    separator = config.separator or told or (common or in_first or [SPACES])[0]
-    rows = [[cell.strip() for cell in row] for row in table.cells(at, separator)]
+    table.separator = config.separator or told or (common or in_first or [SPACES])[0]
+    rows = [[cell.strip() for cell in row] for row in table.cells(at)]
     # 2. The number of columns, without those at the end that are empty everywhere and have no name.
     first, body = rows[0], rows[1:] or rows
     width, least = max(map(_filled, body)), min(map(len, body))
     if width < _filled(first) <= least:
         width = _filled(first)
-    is_told = config.columns is not None
-    width = min(width, least) if is_told else max(width, 2)
+    table.width = width = min(width, least) if table.is_told else max(width, 2)
     is_numbered = _filled(first) == len(first) == width - 1 > 1  # R names no column for the numbers of lines
-    if is_numbered:
-        first = ["", *first]
-    reading = _Reading(separator, (), 0, Ends(0, 1), width, None, is_told)
-    table.check_width(at, [first, *rows[1:]], reading)
+    first = ["", *first] if is_numbered else first
+    table.check_width(at, [first, *rows[1:]])
     # 3. The header: the columns are first taken without the first line, and with it once it is known to be a tie.
-    columns = _Columns(rows[1:] or rows, at[1:] or at, width)
+    columns = _Columns(body, at[1:] or at, width)
     if is_numbered:  # a header that lacks any other name, or a count of people, is as short
         is_named = config.header is not False and all(_kind_of({cell}) == "text" for cell in first[1:])
         counts = columns.counts and columns.similarity(1, 2) > CLEAR * columns.similarity(0, 1)
         if not (is_named and counts):
-            raise table.error(f"the first line has {width - 1} columns, and others have {width}", 0)
+            raise table.error(f"the first line has {width - 1} columns, and others have {width}: ", 0)
     has_header = config.header
     if has_header is None:
         by_name = {each for each in config.columns or () if isinstance(each, str)}
         is_named = bool(by_name) and by_name <= {*first}
         has_header = is_numbered or is_named or bool(named_ends(first)) or _is_header(table, first, columns)
-    names = first[:width] if has_header else named if len(named) == width else ()
     if not has_header:
         columns = _Columns(rows, at, width)
+    table.headers = int(has_header)
+    table.names = names = first[:width] if has_header else named if len(named) == width else ()
     # 4. The ends, and whether what they hold can be ids.
-    ends = _ends(table, names, columns, config, ends_first=ends_first)
+    table.ends = _ends(table, columns, config, ends_first=ends_first)
     is_quoted = any('"' in lines[place] for place in at)
-    for cell in sorted({cell for end in ends for cell in columns.distinct[end]}) if not is_quoted else ():
+    for cell in sorted({cell for end in table.ends for cell in columns.distinct[end]}) if not is_quoted else ():
         if _FOREIGN.search(cell) and not _COMMA_NUMBER.fullmatch(cell):
             raise table.unclear(f"{cell!r} is no id", "separator")
-    for end in ends:
+    for end in table.ends:
         if columns.kinds[end] in ("no ids", "blank"):
-            example = next(iter(sorted(columns.distinct[end] - MISSING - {""})), "")
+            example = min(columns.distinct[end] - MISSING - {""}, default="")
             held = f"holds no ids, but {example!r}" if example else "is empty"
             raise table.unclear(f"column {end + 1} {held}")
     # 5. A column `type` as Gephi writes it: whether each tie goes both ways.
-    directions = {"directed", "undirected"}
     typed = [place for place, name in enumerate(names) if name.lower() == "type"]
-    kinds = next((each for each in typed if {cell.lower() for cell in columns.distinct[each]} <= directions), None)
-    return reading._replace(names=names, headers=int(has_header), ends=ends, kinds=kinds)
+    fit = [each for each in typed if {cell.lower() for cell in columns.distinct[each]} <= DIRECTIONS]
+    table.kinds = fit[0] if fit else None
 
 
 class _Columns:
@@ -345,8 +335,9 @@ def _is_header(table: _Table, first: Sequence[str], columns: _Columns) -> bool:
     return differ == {True}
 
 
-def _ends(table: _Table, names: Sequence[str], columns: _Columns, config: GraphConfig, *, ends_first: bool) -> Ends:
+def _ends(table: _Table, columns: _Columns, config: GraphConfig, *, ends_first: bool) -> Ends:
     """Return the columns of the ends: as configured, by their names, or the first two if what they hold is clear."""
+    names = table.names
     # 1. As configured.
     told = list[int]()
     for each in config.columns or ():
@@ -357,13 +348,13 @@ def _ends(table: _Table, names: Sequence[str], columns: _Columns, config: GraphC
         if told[-1] >= columns.width:
             raise table.unclear(f"population.graph.columns: {each} is beyond the {columns.width} columns")
     if told:
-        return Ends(*told)
+        return told[0], told[1]
     # 2. By names, or by a comment above the table.
     named = named_ends(names)
     if len(named) > 1:
         raise table.unclear("more than two columns are named as ends")
     if named or ends_first:
-        return (named or [Ends(0, 1)])[0]
+        return (named or [(0, 1)])[0]
     # 3. The first two, unless one of them only numbers the lines or says something else.
     if names and {*names[1:]} == columns.distinct[0]:
         raise InputError(table.source, "is a table of people by people: expected one tie a line")
@@ -385,10 +376,10 @@ def _ends(table: _Table, names: Sequence[str], columns: _Columns, config: GraphC
     pairs = [pair for pair in combinations(possible, 2) if pair != (0, 1)]
     if any(CLEAR * columns.similarity(*pair) > similarity for pair in pairs if columns.shared(*pair)):
         raise table.unclear("cannot tell which columns are the ends, because others have ids in common")
-    return Ends(0, 1)
+    return 0, 1
 
 
-def _ties(table: _Table, reading: _Reading) -> tuple[list[str], NDArray[np.int64], NDArray[np.bool_] | None]:
+def _ties(table: _Table) -> tuple[list[str], NDArray[np.int64], NDArray[np.bool_] | None]:
     """Return the people's ids; the ties between their places, of shape (ties, 2); and whether each tie is undirected.
 
     Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for. The last is
@@ -398,19 +389,19 @@ def _ties(table: _Table, reading: _Reading) -> tuple[list[str], NDArray[np.int64
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
     pieces, undirected = list[NDArray[np.int64]](), list[bool]()
-    take = itemgetter(*reading.ends)
-    for start in range(reading.headers, len(table.lines), PIECE):
+    take = itemgetter(*table.ends)
+    for start in range(table.headers, len(table.lines), PIECE):
         at = range(start, min(start + PIECE, len(table.lines)))
-        rows = table.cells(at, reading.separator)
-        if {*map(len, rows)} != {reading.width}:
-            table.check_width(at, rows, reading)
+        rows = table.cells(at)
+        if {*map(len, rows)} != {table.width}:
+            table.check_width(at, rows)
         numbers = map(number_of.__getitem__, chain.from_iterable(map(take, rows)))
         pieces.append(np.fromiter(numbers, dtype=np.int64, count=2 * len(rows)))
         check_people(len(number_of), table.source)
-        kinds = [row[reading.kinds].strip().lower() for row in rows] if reading.kinds is not None else []
+        kinds = [row[table.kinds].strip().lower() for row in rows] if table.kinds is not None else []
         for place, kind in zip(at, kinds, strict=False):
-            if kind not in ("directed", "undirected"):
-                raise table.error(f"expected `Directed` or `Undirected` as in other lines, got {kind!r}", place)
+            if kind not in DIRECTIONS:
+                raise table.error("expected `Directed` or `Undirected` as in other lines, got ", place)
             undirected.append(kind == "undirected")
     names = [*number_of]
     ends = np.concatenate(pieces or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
@@ -420,9 +411,9 @@ def _ties(table: _Table, reading: _Reading) -> tuple[list[str], NDArray[np.int64
         numeric = (_INTEGER, _SCIENTIFIC, _FLOAT)
         is_numeric = all(any(form.fullmatch(each) for form in numeric) for each in ids)
         for number, each in enumerate(ids):
-            if (problem := _problem(each, reading, is_numeric=is_numeric)) is not None:
-                place = int(np.argmax((ends == number).any(axis=1))) + reading.headers
-                raise table.error(problem, place) if problem else table.short(reading.separator, place)
+            if (problem := _problem(each, table.names, is_numeric=is_numeric)) is not None:
+                place = int(np.argmax((ends == number).any(axis=1))) + table.headers
+                raise table.error(f"{problem}: ", place) if problem else table.short(place)
         united = dict[str, int]()
         same = np.array([united.setdefault(_plain(each), len(united)) for each in ids], dtype=np.int64)
         names, ends = [*united], same[ends]
@@ -439,7 +430,7 @@ def _ties(table: _Table, reading: _Reading) -> tuple[list[str], NDArray[np.int64
     return names, ends, np.array(undirected) if undirected else None
 
 
-def _problem(name: str, reading: _Reading, *, is_numeric: bool) -> str | None:
+def _problem(name: str, names: Sequence[str], *, is_numeric: bool) -> str | None:
     """Return the reason why a text is no id; empty if it is missing, None if it is one."""
     whole = _WHOLE_FLOAT.fullmatch(name)
     is_scientific = _SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
@@ -451,7 +442,7 @@ def _problem(name: str, reading: _Reading, *, is_numeric: bool) -> str | None:
         return f"{name!r} has lost digits, so that different people look the same: export ids as text"
     if whole is None and is_numeric and _FLOAT.fullmatch(name):
         return f"expected ids, got the number {name!r}: set population.graph.columns"
-    return "repeats the header: expected a tie" if name in {*reading.names} else None
+    return "repeats the header: expected a tie" if name in names else None
 
 
 def _is_tie(line: str) -> bool:

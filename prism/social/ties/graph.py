@@ -7,8 +7,7 @@ compressed sparse rows, 8 bytes a tie and 16 a person, so a feed and a fan-out e
 from __future__ import annotations
 
 import random  # noqa: TID251 - nothing is drawn from it: it is igraph's first generator, which is restored after use
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
 from threading import Lock
@@ -147,9 +146,7 @@ class FollowGraph:
         return np.diff(self._in_offsets)
 
     def follows(self, person: int, other: int) -> bool:
-        row = self.following(person)
-        place = int(np.searchsorted(row, other))
-        return place < len(row) and int(row[place]) == other
+        return other in self.following(person)
 
     def ties(self) -> tuple[Keys, Keys]:
         """Return all ties: the followers, ascending, and the followees."""
@@ -164,10 +161,6 @@ class FollowGraph:
         graph = FollowGraph(len(people), tails[kept], heads[kept], names=[self.names[person] for person in people])
         graph.understood = self.understood
         return graph
-
-    def followees(self) -> tuple[Keys, Ints]:
-        """Return where the followees of each person start, with the end of the last, and the followees."""
-        return self._out_offsets, self._followees
 
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
         """Return where the followees of each person start, the followees, and the same of the followers.
@@ -215,17 +208,22 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     if config.kind == "power_law":
         ties = power_law_ties(size, size * degree, config.following_exponent, config.exponent, seed)
         return FollowGraph(size, ties // size, ties % size)
-    with _drawing_from(seed) as igraph:
-        if config.kind == "barabasi_albert":
-            made = igraph.Graph.Barabasi(n=size, m=max(1, degree // 2), directed=False) if size else igraph.Graph()
-        elif config.kind == "watts_strogatz":
-            made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=degree // 2, p=config.rewiring)
-        else:
-            count = config.blocks
-            sizes = [size // count + (block < size % count) for block in range(count)]
-            inside, between = (wanted / pairs if pairs else 0.0 for wanted, pairs in block_ties(config, size))
-            preferences = [[inside if row == column else between for column in range(count)] for row in range(count)]
-            made = igraph.Graph.SBM(pref_matrix=preferences, block_sizes=sizes)
+    igraph = load_igraph()
+    with _drawing:  # its generator serves the whole process, so one thread at a time has it, and it is restored
+        igraph.set_random_number_generator(GraphRandom(seed))
+        try:
+            if config.kind == "barabasi_albert":
+                made = igraph.Graph.Barabasi(n=size, m=max(1, degree // 2), directed=False) if size else igraph.Graph()
+            elif config.kind == "watts_strogatz":
+                made = igraph.Graph.Watts_Strogatz(dim=1, size=size, nei=degree // 2, p=config.rewiring)
+            else:
+                count = config.blocks
+                sizes = [size // count + (block < size % count) for block in range(count)]
+                inside, between = (wanted / pairs if pairs else 0.0 for wanted, pairs in block_ties(config, size))
+                wanted = [[inside if row == column else between for column in range(count)] for row in range(count)]
+                made = igraph.Graph.SBM(pref_matrix=wanted, block_sizes=sizes)
+        finally:
+            igraph.set_random_number_generator(random)
     ends = ends_of(made)
     return FollowGraph(size, ends[:, 0], ends[:, 1], mutual=is_mutual(config))
 
@@ -238,21 +236,6 @@ def ends_of(graph: igraph.Graph) -> Keys:
     """Return the source and the target of each tie of an igraph graph, of shape (ties, 2)."""
     ends = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64, count=2 * graph.ecount())
     return ends.reshape(-1, 2)
-
-
-@contextmanager
-def _drawing_from(seed: int) -> Iterator[Any]:
-    """Return a context in which igraph, its value, draws from `seed`, and for nobody else.
-
-    Its generator serves the whole process, so one thread at a time has it, and it is restored.
-    """
-    igraph = load_igraph()
-    with _drawing:
-        igraph.set_random_number_generator(GraphRandom(seed))
-        try:
-            yield igraph
-        finally:
-            igraph.set_random_number_generator(random)
 
 
 def _offsets(rows: Keys, size: int) -> Keys:
@@ -299,12 +282,10 @@ def graph_of_file(
     parts = [*said, f"{counted(graph.size, 'person', 'people')}, {counted(ties, 'tie')}", f"first: {one} -> {other}"]
     if mutual:
         parts.append("both follow each other" + " (population.graph.directed: false)" * by_setting)
-    left_out = {
-        f"{graph.duplicates:,} repeated": graph.duplicates,
-        f"{graph.self_loops:,} of people to themselves": graph.self_loops,
-    }
-    if any(left_out.values()):
-        parts.append(f"left out: {' and '.join(words for words, count in left_out.items() if count)}")
+    left_out = [f"{graph.duplicates:,} repeated"] if graph.duplicates else []
+    left_out += [f"{graph.self_loops:,} of people to themselves"] if graph.self_loops else []
+    if left_out:
+        parts.append(f"left out: {' and '.join(left_out)}")
     graph.understood = "; ".join(parts)
     return graph
 

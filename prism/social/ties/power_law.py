@@ -43,7 +43,9 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
             values[place - 1], values[other] = values[other], values[place - 1]
         drawn, left = drawn + min(whole + 1, len(left)), left[whole:]
     sums = [np.cumsum(each) for each in weights]
-    starts = [_starts(each) for each in sums]
+    # For evenly spaced marks, a place among the sums that is not after the first sum from the mark on.
+    marks = [np.linspace(0.0, each[-1], 4 * len(each) + 1) for each in sums]
+    starts = [np.maximum(np.searchsorted(*each) - 1, 0) for each in zip(sums, marks, strict=True)]
     # 2. Draw ties until there are enough. Nobody follows themselves, and no tie is kept twice.
     known = np.empty(0, dtype=np.int64)
     while missing := ties - len(known):
@@ -61,12 +63,6 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
         found = found[places_among(known, found) < 0]
         known = np.insert(known, np.searchsorted(known, found), found) if len(known) else found
     return known
-
-
-def _starts(sums: Floats) -> Ints:
-    """Return for evenly spaced marks a place among ascending sums that is not after the first sum from the mark on."""
-    marks = np.linspace(0.0, sums[-1], 4 * len(sums) + 1)
-    return np.maximum(np.searchsorted(sums, marks) - 1, 0)
 
 
 def _places(sums: Floats, starts: Ints, units: NDArray[np.float64]) -> Ints:
