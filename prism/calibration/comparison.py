@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import combinations
 
 import msgspec
 import numpy as np
@@ -148,11 +147,6 @@ def root_mean_square(parts: Iterable[float]) -> float:
     """Return the root mean square of deviations: 1 if each is at its tolerance; 0 without deviations."""
     squares = [part * part for part in parts]
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
-
-
-def pairs_apart(comparer: Comparer, runs: Sequence[Observed]) -> list[float]:
-    """Return the distance of each two runs."""
-    return [comparer.between(one, other) for one, other in combinations(runs, 2)]
 
 
 def _table(rows: Sequence[Sequence[float]]) -> Floats:

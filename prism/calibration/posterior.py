@@ -284,9 +284,6 @@ BINS: Final = 10
 COVERED: Final = INTERVAL[1] - INTERVAL[0]
 UNLIKELY: Final = 0.01
 """Ranks are not uniform if such ones are less likely than this, in all parameters together (Bonferroni)."""
-IDENTIFIED: Final = 0.7
-"""The widest interval of a parameter that counts as identified, as a share of the interval that the range alone has."""
-CORRELATED: Final = 0.9  # the correlation from which on two parameters are known only in combination
 
 
 class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):

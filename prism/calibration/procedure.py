@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from prism.calibration.calibration_file import Calibration, Point, Target, design_places, point_at, snapped
-from prism.calibration.comparison import (
-    Comparer,
-    Observed,
-    Real,
-    holdout_targets,
-    pairs_apart,
-    pooled,
-    root_mean_square,
-)
-from prism.calibration.posterior import (
-    CORRELATED,
-    COVERED,
-    IDENTIFIED,
-    INTERVAL,
-    Inference,
-    Posterior,
-    TruthRanks,
-    ranked,
-)
+from prism.calibration.comparison import Comparer, Observed, Real, holdout_targets, pooled, root_mean_square
+from prism.calibration.posterior import COVERED, INTERVAL, Inference, Posterior, TruthRanks, ranked
 from prism.columns import Floats
 
 SEEDS_A_STEP: Final = 1_000_000
@@ -46,6 +30,9 @@ OUT_OF_REACH: Final = 0.001
 """Data that are less likely than this at the mean of their posterior are not those of the model."""
 EFFECTIVE_LEAST: Final = 100  # fewer draws than these have no intervals: a few draws of large weights decide
 PLACE_DIGITS: Final = 3  # Digits of the mean of a posterior, whose last ones depend on the processor
+IDENTIFIED: Final = 0.7
+"""The widest interval of a parameter that counts as identified, as a share of the interval that the range alone has."""
+CORRELATED: Final = 0.9  # the correlation from which on two parameters are known only in combination
 RUNS_LEAST: Final = 50
 RUNS_PER_PARAMETER: Final = 10
 """The fewest runs from which a posterior is made, in all and for each parameter (Loeppky, Sacks & Welch 2009)."""
@@ -225,7 +212,7 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     drawn = np.empty((0, len(parameters))) if posterior is None else posterior.draws(left, asked.seed)
     predicted = run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
     # 3. What came out.
-    of_pairs = pairs_apart(comparer, of_fit)
+    of_pairs = [comparer.between(one, other) for one, other in combinations(of_fit, 2)]
     compared = _compared(asked, real, of_base, of_fit, predicted)
     steps = required_steps(asked, real, incomparable)
     held_out = [each.holdout for each in compared if each.holdout is not None]

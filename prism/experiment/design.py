@@ -19,8 +19,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.config.config import settings
 from prism.config.load import given_setting
 from prism.errors import ConfigError, SettingError
@@ -257,8 +257,6 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
 SEED = 1
 LEVELS = 4  # the grid of a Morris design; Morris (1991) has four levels, too
 
-Array = NDArray[np.float64]
-
 
 def sampled_conditions(design: Design) -> tuple[Condition, ...]:
     """Return the conditions of a sampled design: `c001`, `c002` and so on, in the order that its analysis needs."""
@@ -270,11 +268,11 @@ def sampled_conditions(design: Design) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def unit_points(design: Design) -> Array:
+def unit_points(design: Design) -> Floats:
     """Return the points of a design, one a row and a factor a column, between 0 and 1."""
     factors, seed = len(design.factors), SEED if design.seed is None else design.seed
     samples, trajectories, levels = design.samples or 0, design.trajectories or 0, design.levels or LEVELS
-    points: Array
+    points: Floats
     if design.kind == "latin_hypercube":
         refuse_too_many(samples, "design.samples")
         from scipy.stats import qmc  # noqa: PLC0415  # scipy takes half a second to import, and is an extra

@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from prism.columns import Floats
 from prism.experiment.design import LEVELS, Condition, Design, Range, levels_of, problem_of, unit_points
-from prism.experiment.intervals import Array, described, spread, without_rounding
+from prism.experiment.intervals import described, spread, without_rounding
 
 RESAMPLES = 500
 SEED = 20_080_607  # of the resamples, so that the same values give the same intervals
@@ -47,7 +48,7 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""  # a remark on them, in words; empty without one
 
 
-def effects_on(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:
+def effects_on(measure: str, design: Design, conditions: Sequence[Condition], table: Floats) -> Effects:
     """Return the effects of a design's factors.
 
     Args:
@@ -62,7 +63,7 @@ def effects_on(measure: str, design: Design, conditions: Sequence[Condition], ta
     return Effects(effects=_indices(measure, design, table.mean(axis=1)))
 
 
-def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> list[Effect]:
+def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], table: Floats) -> list[Effect]:
     rows = {each.name: place for place, each in enumerate(conditions)}
     found = []
     for factor in design.factors:
@@ -79,7 +80,7 @@ def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], ta
     return found
 
 
-def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table: Array) -> Effects:
+def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table: Floats) -> Effects:
     names = list(conditions[0].factors)
     numeric = [name for name in names if all(type(each.factors[name]) in (int, float) for each in conditions)]
     if len(numeric) < len(names):
@@ -97,7 +98,7 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
     from statsmodels.regression.linear_model import OLS  # noqa: PLC0415  # an extra, and slow to import
     from statsmodels.tools.tools import add_constant  # noqa: PLC0415
 
-    def standardised(values: Array) -> Any:
+    def standardised(values: Floats) -> Any:
         return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
 
     fitted: Any = OLS(standardised(means), add_constant(standardised(inputs))).fit(cov_type="HC3")
@@ -111,7 +112,7 @@ def _slopes(measure: str, design: Design, conditions: Sequence[Condition], table
     return Effects(effects=found, note=f"{measure}: straight lines explain {fitted.rsquared:.0%} of the variance")
 
 
-def _indices(measure: str, design: Design, means: Array) -> list[Effect]:
+def _indices(measure: str, design: Design, means: Floats) -> list[Effect]:
     """Return Sobol's indices or Morris's measures of the means of points, by SALib."""
     asked: dict[str, Any] = {"num_resamples": RESAMPLES, "seed": SEED}
     scale = float(means.std()) or 1.0  # the estimators treat a small variance as 0

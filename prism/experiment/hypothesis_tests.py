@@ -24,12 +24,12 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
+from prism.columns import Floats
 from prism.errors import SettingError
 from prism.experiment.design import check_contrast
 from prism.experiment.intervals import (
     INTERVAL_LEAST,
     ROUNDING,
-    Array,
     Interval,
     described,
     spread,
@@ -126,7 +126,7 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
     """Return the comparison of two conditions; the values of a paired test have the same seeds in the same order."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     values = np.concatenate([one, other])
-    samples: tuple[Array, ...] = (one, other)
+    samples: tuple[Floats, ...] = (one, other)
     zeros = 0
     if hypothesis.test not in UNPAIRED:
         samples = (without_rounding(one - other, of=values),)
@@ -164,7 +164,7 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
     )
 
 
-def _p_opposite(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> float | None:
+def _p_opposite(hypothesis: Hypothesis, samples: tuple[Floats, ...]) -> float | None:
     if (margin := hypothesis.margin) is not None:  # a difference beyond the margin, on either side
         return min(1.0, 2 * min(_p_of_t(samples[0], margin, "greater"), _p_of_t(samples[0], -margin, "less")))
     if hypothesis.alternative == "two-sided":
@@ -173,7 +173,7 @@ def _p_opposite(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> float | N
     return p_value(msgspec.structs.replace(hypothesis, alternative=other), *samples)
 
 
-def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
+def p_value(hypothesis: Hypothesis, *samples: Floats) -> float:
     """Return the p value of a hypothesis; 1 where equal values leave nothing to test.
 
     Args:
@@ -205,13 +205,13 @@ def p_value(hypothesis: Hypothesis, *samples: Array) -> float:
     return _p_of_t(first, 0.0, alternative) if found is None else float(found.pvalue)
 
 
-def _p_among(sums: Array, own: float, alternative: Alternative) -> float:
+def _p_among(sums: Floats, own: float, alternative: Alternative) -> float:
     """Return the p value of a sum of ranks among those of all arrangements, which are equally likely."""
     less, greater = float(np.mean(sums <= own)), float(np.mean(sums >= own))
     return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
 
 
-def _p_of_t(differences: Array, limit: float, alternative: Alternative) -> float:
+def _p_of_t(differences: Floats, limit: float, alternative: Alternative) -> float:
     from scipy.stats import ttest_1samp  # noqa: PLC0415
 
     return float(ttest_1samp(differences, limit, alternative=alternative).pvalue)
@@ -272,7 +272,7 @@ def holm(comparisons: Sequence[Comparison], alpha: float, tests: int) -> list[Co
     ]
 
 
-def _untested(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> str:
+def _untested(hypothesis: Hypothesis, samples: tuple[Floats, ...]) -> str:
     """Return why there is nothing to test; empty where there is."""
     if hypothesis.test in UNPAIRED:
         return ALL_EQUAL if np.ptp(np.concatenate(samples)) == 0.0 else ""
@@ -281,11 +281,11 @@ def _untested(hypothesis: Hypothesis, samples: tuple[Array, ...]) -> str:
     return NO_VARIATION if spread(samples[0]) == 0.0 else ""
 
 
-def _d_z(differences: Array) -> float:
+def _d_z(differences: Floats) -> float:
     return float(differences.mean() / differences.std(ddof=1))
 
 
-def _rank_biserial(differences: Array) -> float:
+def _rank_biserial(differences: Floats) -> float:
     """Return the ranks of positive differences minus those of negative ones, over all; 0 has no rank."""
     from scipy.stats import rankdata  # noqa: PLC0415
 
@@ -294,7 +294,7 @@ def _rank_biserial(differences: Array) -> float:
     return float(np.sum(np.sign(kept) * ranks) / np.sum(ranks))
 
 
-def _cliff(first: Array, second: Array) -> float:
+def _cliff(first: Floats, second: Floats) -> float:
     """Return how much more often a value of the first is above one of the second than below it, from -1 to 1.
 
     It follows from the ranks, which take less time and memory than all pairs of thousands of seeds.

@@ -14,15 +14,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+
+from prism.columns import Floats
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
 """Values that are closer than this, relative to the largest, differ by the rounding of floating-point numbers alone."""
 GROUPS_MAX = 256  # the most groups of values that are left out in turn: of more values than that, several at once
 INTERVAL_LEAST = 3  # the fewest values with an interval
-
-Array = NDArray[np.float64]
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +44,14 @@ def described(values: Sequence[float]) -> Interval:
     return Interval(mean=float(array.mean()), low=low, high=high, sd=sd, count=len(array))
 
 
-def spread(values: Array) -> float:
+def spread(values: Floats) -> float:
     """Return the standard deviation; 0 for one value, and for values that are equal but for rounding."""
     if len(values) < 2 or np.ptp(values) <= ROUNDING * np.abs(values).max():
         return 0.0
     return float(values.std(ddof=1))
 
 
-def without_rounding(differences: Array, *, of: Array) -> Array:
+def without_rounding(differences: Floats, *, of: Floats) -> Floats:
     """Return differences without rounding errors: those that differ only by rounding become equal, or 0.
 
     Args:
@@ -65,7 +64,7 @@ def without_rounding(differences: Array, *, of: Array) -> Array:
 
 
 def t_interval(
-    samples: tuple[Array, ...], statistic: Callable[..., float], *, is_bounded: bool = False
+    samples: tuple[Floats, ...], statistic: Callable[..., float], *, is_bounded: bool = False
 ) -> tuple[float | None, float | None]:
     """Return the interval of a number; no interval if leaving out values never changes the number.
 
@@ -78,7 +77,7 @@ def t_interval(
 
     most = 1.0 - 1.0 / sum(map(len, samples)) ** 2  # near the bound, but not at it, where the scale has no end
 
-    def scaled(*parts: Array) -> Any:
+    def scaled(*parts: Floats) -> Any:
         found = np.float64(statistic(*parts))
         return np.arctanh(np.clip(found, -most, most)) if is_bounded else found
 

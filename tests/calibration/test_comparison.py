@@ -5,7 +5,7 @@ import math
 import pytest
 
 from prism.calibration.calibration_file import Target
-from prism.calibration.comparison import Comparer, Observed, holdout_targets, pairs_apart, parted
+from prism.calibration.comparison import Comparer, Observed, holdout_targets, parted
 from prism.experiment.design import Range
 from prism.scorecard import Tree
 
@@ -54,7 +54,7 @@ def test_runs_on_two_sides_of_the_data_are_apart_although_both_are_as_far_from_i
     comparer = Comparer(DEPTH, rows(*[4.0] * 10))
     flat, deep = (Observed(numbers={}, cascades=rows(*[depth] * 5)) for depth in (2.0, 9.0))
     assert comparer.deviations(flat) == comparer.deviations(deep) == {"depth": 4.0}
-    assert pairs_apart(comparer, [flat, deep, deep]) == [4.0, 4.0, 0.0]
+    assert [comparer.between(deep, other) for other in (flat, deep)] == [4.0, 0.0]
 
 
 def test_the_holdout_is_chosen_by_the_content_of_each_cascade() -> None:

@@ -31,8 +31,6 @@ from prism.rng import Draw, integer
 from prism.wording import model_name
 
 AGAIN: Final = "again"
-EXCHANGED: Final = "exchanged"
-RULED: Final = "rules"
 TEMPERATURE: Final = "llm.temperature"
 MODEL: Final[Any] = SimpleNamespace(oracle=lambda model: model)
 """A stand-in for a domain: its oracle is the model itself."""

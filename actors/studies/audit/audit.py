@@ -21,18 +21,7 @@ from actors.factory.input_files import read_input, with_prompt
 from actors.oracle.call import Answer
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.listing import list_run
-from actors.studies.audit.asking import (
-    AGAIN,
-    EXCHANGED,
-    MODEL,
-    RULED,
-    Answers,
-    Asker,
-    Way,
-    prompt_of,
-    seed_of_way,
-    ways_of,
-)
+from actors.studies.audit.asking import AGAIN, MODEL, Answers, Asker, Way, prompt_of, seed_of_way, ways_of
 from actors.studies.audit.carried import Carrying
 from actors.studies.audit.questions import Asking, Cell, Study
 from actors.studies.audit.record import directory_of
@@ -53,6 +42,8 @@ from prism.domain import HasFutures
 from prism.errors import ConfigError, InputError, OracleUnavailableError, together
 from prism.text_files import decode_text, read_table
 
+EXCHANGED: Final = "exchanged"
+RULED: Final = "rules"
 INFORMANTS: Final = 24  # the questions in which the model is asked to name the study
 CHECKS: Final = 3  # the calls that look at a server before it is asked
 CALLS: Final = 1000  # the calls of an audit by default, and at most twice those of the study

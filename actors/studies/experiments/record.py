@@ -21,13 +21,7 @@ from actors.results.measures import BY
 from actors.store.lock import holder_of
 from actors.studies.experiments.cells import CELLS, is_done
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Key, Outcome, Values, outcome_of
-from actors.studies.experiments.plan import (
-    PLANS,
-    Plan,
-    PlanFile,
-    promised,
-    read_plans,
-)
+from actors.studies.experiments.plan import PLANS, Plan, PlanFile, promised, read_plans
 from actors.studies.experiments.run_measures import measured
 from prism.errors import PrismError
 

@@ -12,13 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import run_directory_error
-from actors.core.files import (
-    NotJsonError,
-    content_hash,
-    read_json,
-    refuse_links,
-    write_json,
-)
+from actors.core.files import NotJsonError, content_hash, read_json, refuse_links, write_json
 from actors.factory.input_files import read_input
 from prism.errors import ConfigError, InputError
 from prism.experiment.predictions import Predictions, PredictionScores, scored_predictions, scores_in_words
