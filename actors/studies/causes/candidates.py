@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError
 from actors.core.kinds import ASKED
@@ -25,7 +24,7 @@ from actors.studies.causes.record import DECISIONS, INTERVENTIONS, KINDS, PEOPLE
 from actors.studies.causes.track import MeasureTrack
 from prism.agents import DECIDED, Source
 from prism.agents.waves import Kind
-from prism.columns import Ints, OnAccess, distinct, places_among
+from prism.columns import Floats, Ints, OnAccess, distinct, places_among
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
 from prism.domain import HasFutures
@@ -57,7 +56,7 @@ class Candidates(NamedTuple):
 
     kind: str
     each: Sequence[Candidate]
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 def kinds_of(run: OpenRun) -> tuple[str, ...]:
@@ -272,14 +271,14 @@ def _answers_in(block: Block, size: int, kinds: Sequence[Kind]) -> Ints:
     return answers[1:, np.argsort(answers[0], kind="stable")]
 
 
-def _followers(run: OpenRun) -> NDArray[np.float64]:
+def _followers(run: OpenRun) -> Floats:
     """Return how many followers each agent has at the start: 0 for each if agents have no ties."""
     if not isinstance(run.domain, HasFutures):
         return np.zeros(run.domain.size)
     return np.bincount(run.domain.ties()[1], minlength=run.domain.size).astype(np.float64)
 
 
-def _weighed(weights: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighed(weights: Floats, least: Floats) -> Floats:
     if not len(weights):
         return weights
     return np.asarray(weights + (EQUAL * weights.sum() or 1.0) * least / least.sum())

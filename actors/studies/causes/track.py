@@ -48,13 +48,11 @@ class MeasureTrack(Track):
     """
 
     def __init__(self, record: Record, of: str, root: Root | None = None) -> None:
-        self.record = record
-        self.root = root
-        self.of = of
+        self.record, self.root, self.of = record, root, of
         self.rounds: RoundsTable = {}  # the numbers after each round; empty if no measure needs them
         self._tree: set[int] = set()
         self._ticks: list[Tick] = []  # those that were run, if a measure needs posts
-
+        self._has_rounds, self._has_posts = of.startswith(ROUNDS_PREFIX), of.startswith(OF_POSTS)
         if self._has_rounds or self._has_posts:
             self.latest_start = 0
         elif root is not None:
@@ -101,14 +99,6 @@ class MeasureTrack(Track):
             posts = NO_POSTS.followed_by([rows["posts"]])
             feed = Feed(posts, np.asarray(rows["likes"].columns["agent"]), personas_of(simulation.domain))
         return RunNumbers(fields, lambda: self.rounds, None, feed).value(self.of)
-
-    @property
-    def _has_rounds(self) -> bool:
-        return self.of.startswith(ROUNDS_PREFIX)
-
-    @property
-    def _has_posts(self) -> bool:
-        return self.of.startswith(OF_POSTS)
 
 
 def futures_of(path: Path, of: str, ticks: int | None = None) -> Futures[MeasureTrack]:
