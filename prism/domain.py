@@ -346,7 +346,7 @@ class HasFutures(Protocol):
     def withhold(self, post: int) -> None:
         """Keep a post, named by its id, from being published; all else about its author stays the same.
 
-        This is for futures of a run: no checkpoint stores it. Domains without posts have nothing to do.
+        This is for futures of a run: no checkpoint stores it.
         """
 
     def ties(self) -> tuple[Ints, Ints]:

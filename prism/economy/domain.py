@@ -72,6 +72,9 @@ class EconomyDomain(HasFutures):
         fresh.world.draws = draws
         return fresh
 
+    def withhold(self, post: int) -> None:
+        """Do nothing: nations publish no posts."""
+
     def agent(self, agent_id: int) -> Nation:
         """Return the nation as its last applied update left it. Its history starts empty."""
         return self._nation(agent_id, self.world.stages[agent_id], self.world.entered[agent_id])

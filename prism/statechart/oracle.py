@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -38,18 +38,6 @@ NEXT_STATE: Final = "next_state"
 
 _SMALL: Final = 0.1
 """In a prompt, numbers below it have two significant digits; others have two decimals."""
-
-
-class ChatClient(Protocol):
-    """A model that answers a prompt with text in the shape of a JSON schema.
-
-    Raises:
-        OracleError: no answer came.
-        TimeoutError: no answer came in time.
-    """
-
-    async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
-        """Return the model's answer."""
 
 
 class Answer(NamedTuple):
@@ -209,12 +197,14 @@ class StatechartOracle(Oracle[AgentState]):
     States of another StrEnum than the social one are asked for in the same way.
 
     Args:
+        client: any object with the method `chat(prompt, *, schema)`, which returns the answer of a model as text in the
+            shape of a JSON schema. It raises an OracleError or a TimeoutError if no answer came.
         descriptions: what the model reads of each state; other states are shown by name.
     """
 
     _descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS
 
-    def __init__(self, client: ChatClient, descriptions: Mapping[Any, str] | None = None) -> None:
+    def __init__(self, client: Any, descriptions: Mapping[Any, str] | None = None) -> None:
         self._client = client
         if descriptions is not None:
             self._descriptions = descriptions

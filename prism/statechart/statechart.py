@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from enum import StrEnum
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol
 
 import msgspec
 
@@ -95,9 +95,6 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-T = TypeVar("T")
-
-
 class Movable(Protocol[S]):
     """An object that a chart moves: a `StatefulAgent`, or any other with a state.
 
@@ -122,7 +119,7 @@ class Statechart(Generic[S]):
     """
 
     def __init__(self, states: Iterable[S], transitions: Iterable[Transition[S]], initial: S) -> None:
-        listed: tuple[S, ...] = _listed("states", states)
+        listed = tuple(states)
         for state in (initial, *listed):
             stated: object = state
             if not isinstance(stated, StrEnum):
@@ -133,7 +130,7 @@ class Statechart(Generic[S]):
         self._known = ", ".join(sorted(self.states)) or "none"
         if initial not in self.states:
             raise StatechartError(f"initial state {initial!r} is not among the chart's states: {self._known}")
-        self.transitions: tuple[Transition[S], ...] = _listed("rows", transitions)
+        self.transitions = tuple(transitions)
         self.initial = initial
         self.guard_errors: list[GuardErrors] = []
         """One entry for each row whose guard has raised. Counters, not part of the chart's meaning."""
@@ -276,13 +273,6 @@ class Statechart(Generic[S]):
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
         return enabled, asks
-
-
-def _listed(name: str, values: Iterable[T]) -> tuple[T, ...]:
-    try:
-        return tuple(values)
-    except TypeError:
-        raise StatechartError(f"a chart's {name} must be a list of them, got {shown(values)}") from None
 
 
 Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]

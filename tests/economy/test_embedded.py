@@ -135,14 +135,6 @@ def test_the_engine_takes_an_action_at_its_word_within_bounds(text: str, rate: f
     assert decision.action_applied == text
 
 
-def test_a_nation_moves_the_rate_by_its_share_of_all_strength() -> None:
-    economy = EconomyConfig(nations=("Arvendia", "Borland"), strengths=(3.0, 1.0))
-    engine = EmbeddedEconomy(economy, 1)
-    raise_it = "Raise the interest rate by 1.00 percentage points"
-    assert engine.evaluate(action(raise_it), VOLCKER).new_interest_rate == pytest.approx(8.75)
-    assert engine.evaluate(action(raise_it, "Borland"), VOLCKER).new_interest_rate == pytest.approx(8.25)
-
-
 def test_the_floor_ends_a_fall_and_lifts_nothing() -> None:
     engine = EmbeddedEconomy(alone(TaylorConfig(rate_floor=1.0)), 1)
     lower = action("Lower the interest rate by 1%")
@@ -154,6 +146,10 @@ def test_the_floor_ends_a_fall_and_lifts_nothing() -> None:
 def test_the_order_of_nations_does_not_change_the_rate(order: list[str]) -> None:
     economy, nations = EmbeddedEconomy(EconomyConfig(), 4), EconomyConfig().nations
     state = GlobalState(interest_rate=5.0, inflation=3.0, unemployment=6.5)
+    raise_it = "Raise the interest rate by 1.00 percentage points"
+    two = EmbeddedEconomy(EconomyConfig(nations=("Arvendia", "Borland"), strengths=(3.0, 1.0)), 1)
+    moved = [two.evaluate(action(raise_it, nation), VOLCKER).new_interest_rate for nation in ("Arvendia", "Borland")]
+    assert moved == pytest.approx([8.75, 8.25]), "each by its share of all strength"
     there, back = turn(economy, state, order), turn(economy, state, nations)
     assert there.interest_rate == pytest.approx(back.interest_rate)
 

@@ -99,18 +99,8 @@ async def test_what_an_engine_changes_besides_the_rate_is_heard_in_a_run_and_in_
     assert usual.applied_to(STATE) == EconLLMEngine(llm_client=client).updated(STATE, usual.decision)
     indicators = replace(STATE.global_state, interest_rate=5.5, unemployment=0.5)
     assert boom.applied_to(STATE) == replace(STATE, global_state=indicators), "turn and nations are the world's"
-    assert (await run_turn(Boom(llm_client=client))).global_state == indicators
-
-
-async def run_turn(engine: EconLLMEngine) -> SimulationState:
-    engine.current_state = STATE
-    return await engine.run_turn([replace(PROPOSAL, validated=True)])
-
-
-async def test_a_failed_call_is_counted_under_its_reason_and_comes_out_as_it_is() -> None:
-    with metered() as ledger, pytest.raises(LLMFailureException, match="engine: client_error"):
-        await ask(over(ScriptedModel(REFUSED)), "apply")
-    assert [(each.outcome, each.calls) for each in ledger] == [("client_error", 1)]
+    alone = Boom(llm_client=client, current_state=STATE)
+    assert (await alone.run_turn([replace(PROPOSAL, validated=True)])).global_state == indicators
 
 
 async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_can_be_asked_again(
@@ -118,8 +108,9 @@ async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_ca
 ) -> None:
     taped = TapedModel(ScriptedModel(REFUSED, RATE), Tape(tmp_path / "tape.sqlite", "record"), "record")
     oracle = over(taped)
-    with pytest.raises(LLMFailureException):
+    with metered() as ledger, pytest.raises(LLMFailureException, match="engine: client_error"):
         await ask(oracle, "apply")
+    assert [(each.outcome, each.calls) for each in ledger] == [("client_error", 1)]
     state, _, action = ASKED["apply"]
     nation = Nation(0, "Ada", state, tick=3)
     await oracle.before_retry(nation, "apply", Situation(state=STATE, action=action), "client_error")

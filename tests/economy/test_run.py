@@ -54,16 +54,6 @@ def test_the_shipped_economy_shows_how_far_its_indicators_went_and_its_series_en
 
 
 @pytest.mark.slow
-def test_a_part_and_the_rest_of_it_are_the_whole(prism: Prism) -> None:
-    whole = prism("run", "configs/economy.yaml", "--out", "whole", "-q").out
-    prism("run", "configs/economy.yaml", "--out", "part", "-q", "--ticks", "13")
-    assert prism("resume", "part", "-q", "--ticks", "40").out == whole
-    assert (Path("part") / "journal.prism").read_bytes() == (Path("whole") / "journal.prism").read_bytes()
-    assert rows("part") == rows("whole")
-    assert prism("replay", "part", "-q").out == whole
-
-
-@pytest.mark.slow
 def test_a_fork_asks_what_if_policy_had_been_another(prism: Prism) -> None:
     prism("run", "configs/economy.yaml", "--out", "parent", "-q")
     dovish = ("--set", "economy.taylor.inflation_weight=0.05")

@@ -45,12 +45,6 @@ async def test_a_restored_world_goes_on_as_the_one_it_was_made_from() -> None:
     assert (other.stages, other.entered) == (one.stages, one.entered)
 
 
-async def test_a_world_is_not_restored_with_other_nations() -> None:
-    strange = world(with_settings("economy.nations=[Bo]"))
-    with pytest.raises(ConfigError, match=r"economy.nations: expected the nations of the run so far, Ada, got Bo"):
-        strange.restore(Columns(world().columns()))
-
-
 async def test_a_policy_shock_moves_the_rate_that_the_nations_have_set_and_everything_after_it() -> None:
     shaken, calm = world(with_settings("economy.macro.rate_shock=0.5")), world()
     shock = draw_shocks(shaken.config.economy.macro, ALONE.simulation.seed, 0).rate
@@ -64,10 +58,13 @@ async def test_a_policy_shock_moves_the_rate_that_the_nations_have_set_and_every
     assert gaps[0] - gaps[1] == pytest.approx(-calm.config.economy.macro.rate_effect * shock / 4.0)
 
 
-async def test_a_restored_world_has_the_strengths_of_its_own_configuration() -> None:
+async def test_a_restored_world_has_the_nations_of_the_run_and_the_strengths_of_its_own_configuration() -> None:
     strong = world(with_settings("economy.strengths=[9]"))
     strong.restore(Columns(world().columns()))
     assert strong.state.agents["Ada"].economic_strength == 9.0
+    strange = world(with_settings("economy.nations=[Bo]"))
+    with pytest.raises(ConfigError, match=r"economy.nations: expected the nations of the run so far, Ada, got Bo"):
+        strange.restore(Columns(world().columns()))
 
 
 async def test_totals_have_the_indicators_as_decimals_and_what_became_of_proposals_as_whole_numbers() -> None:
