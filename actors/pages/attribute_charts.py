@@ -7,10 +7,9 @@ from typing import Final
 import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
-from actors.pages.groups import interventions_note
+from actors.pages.groups import interventions_note, time_of
 from actors.pages.words import count, listed, share
 from actors.plots.lines import Course, Panel, course, over_time
-from actors.plots.theme import TEXT
 from actors.results.distributions import AttributeCourse, Moment, NumberCourse, ValueCourse
 from actors.results.run_record import RunGroup, RunRecord
 from prism.answers.measure_words import figure as digits
@@ -37,15 +36,21 @@ def attribute_charts(run: RunRecord) -> list[Chart]:
 
 def attributes_in_words(run: RunRecord) -> list[str]:
     """Return a sentence on each drawn attribute."""
-    return [
-        _number_in_words(course) if isinstance(course, NumberCourse) else _values_in_words(course)
-        for course in run.attributes[:CHARTS_MAX]
-    ]
+    told = []
+    for each in run.attributes[:CHARTS_MAX]:
+        if isinstance(each, NumberCourse):
+            told.append(_number_in_words(each))
+        else:
+            first, last = each.shares[0], each.shares[-1]
+            shares = [f"{value} from {share(first[value])} to {share(last[value])}" for value in _chosen(each)]
+            told.append(f"Shares of the people, {_named(each)}: {listed(shares)}.")
+    return told
 
 
 def _chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
-    name, length = _named(of_people), run.config.simulation.ticks_per_round
-    note = interventions_note([RunGroup("", (run,))])
+    """Return the chart of an attribute; its table has a row for each round."""
+    name, groups, rounds = _named(of_people), [RunGroup("", (run,))], of_people.rounds
+    note = interventions_note(groups)
     if isinstance(of_people, NumberCourse):
         values = [each.values for each in of_people.moments]
         low, high = np.quantile(values[-1], (0.25, 0.75))
@@ -53,22 +58,26 @@ def _chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
         told = "A twentieth of the people is between two thin lines; the thick one is their median. "
         told += f"At the end the middle half {half}.{note}"
         twentieths = np.array([np.quantile(each, TWENTIETHS) for each in values]).T
-        x, middle = np.array(of_people.rounds, np.float64), np.array([float(np.median(each)) for each in values])
+        x, middle = np.array(rounds, np.float64), np.array([float(np.median(each)) for each in values])
         panel = {name: Panel({name: Course(x, middle, twentieths[0], twentieths[-1], twentieths)})}
+        columns = ["mean", "spread", *(f"{100 * each:.0f}% quantile" for each in QUANTILES)]
+        moments = of_people.moments
+        cells = [[*map(digits, (each.mean, each.spread, *np.quantile(each.values, QUANTILES)))] for each in moments]
     else:
         lines = {
-            f"{name}: {value}": course(of_people.rounds, [[100.0 * each[value] for each in of_people.shares]])
+            f"{name}: {value}": course(rounds, [[100.0 * each[value] for each in of_people.shares]])
             for value in _chosen(of_people)
         }
-        left = len(of_people.shares[0]) - LINES_MAX
+        columns = [*of_people.shares[0]]
+        left = len(columns) - LINES_MAX
         more = f" {left:,} rarer values are left out." if left > 0 else ""
         told = f"The share of the people with each value of {name}.{more}{note}"
         panel = {"% of the people": Panel(lines, least=0)}
-    marks = [(tick / length, TEXT) for tick, _ in run.course.interventions]
-    title, x_name = f"{name[:1].upper()}{name[1:]} over the rounds", "round (0: the start)"
-    is_text = isinstance(of_people, ValueCourse)
-    drawn = over_time(panel, title, told, x=x_name, marks=marks, legend=is_text, clock=(0.0, 1 / length))
-    return chart_of(drawn, _table(of_people))
+        cells = [[share(each[value]) for value in columns] for each in of_people.shares]
+    title, is_text = f"{name[:1].upper()}{name[1:]} over the rounds", isinstance(of_people, ValueCourse)
+    drawn = over_time(panel, title, told, x="round (0: the start)", legend=is_text, **time_of(groups))
+    rows = [(count(at), *row) for at, row in zip(rounds, cells, strict=True)]
+    return chart_of(drawn, Table(("round", *columns), rows))
 
 
 def _named(course: AttributeCourse) -> str:
@@ -112,23 +121,3 @@ def _chosen(course: ValueCourse) -> list[str]:
     """Return the values that have a line, by the largest share that they had; of truth values only `true`."""
     names = sorted(course.shares[0], key=lambda name: (-max(each[name] for each in course.shares), name))
     return ["true"] if {*names} == {"true", "false"} else names[:LINES_MAX]
-
-
-def _values_in_words(course: ValueCourse) -> str:
-    first, last, name = course.shares[0], course.shares[-1], _named(course)
-    told = [f"{each} from {share(first[each])} to {share(last[each])}" for each in _chosen(course)]
-    return f"Shares of the people, {name}: {listed(told)}."
-
-
-def _table(course: AttributeCourse) -> Table:
-    """Return the numbers of a chart, a row for each round."""
-    if isinstance(course, ValueCourse):
-        names = [*course.shares[0]]
-        rows = [
-            (count(at), *(share(each[name]) for name in names))
-            for at, each in zip(course.rounds, course.shares, strict=True)
-        ]
-        return Table(("round", *names), rows)
-    columns = ("round", "mean", "spread", *(f"{100 * each:.0f}% quantile" for each in QUANTILES))
-    numbers = [(each.mean, each.spread, *np.quantile(each.values, QUANTILES)) for each in course.moments]
-    return Table(columns, [(count(at), *map(digits, row)) for at, row in zip(course.rounds, numbers, strict=True)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError
@@ -10,7 +10,6 @@ from actors.pages.card import Table, table_of
 from actors.pages.html import Node, tag
 from actors.pages.page_frame import Section, missing
 from actors.studies.audit.record import read_audit
-from prism.audit.record import Audit
 from prism.audit.shift import LEAST
 from prism.audit.words import examined, findings_or_none, interval
 
@@ -44,19 +43,17 @@ def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section 
         for each in shift.options
     ]
     if shifts:
-        columns = ("another", "share", "then", "points, with 95%", "answers")
+        heads = ("another", "share", "then", "points, with 95%", "answers")
         caption = f"Shifts when asked in another way; one matters from {LEAST:g} points on"
-        parts.append(table_of(Table(columns, shifts), caption, is_shown=True))
-    if found.claims:
-        claims = Table(("claim", "another", "effect", "change", "95% from", "to", "verdict"), [*_claims(found)])
-        parts.append(table_of(claims, "What is left of each claim", is_shown=True))
-    return Section("audit", "Audit", parts)
-
-
-def _claims(found: Audit) -> Iterator[tuple[str, ...]]:
+        parts.append(table_of(Table(heads, shifts), caption, is_shown=True))
+    rows = list[tuple[str, ...]]()
     for claim in found.claims:
-        yield claim.claim, "as the study has it", f"{claim.effect:.4g}", "", "", "", claim.verdict
+        rows.append((claim.claim, "as the study has it", f"{claim.effect:.4g}", "", "", "", claim.verdict))
         for each in claim.carried:
             numbers = (each.change.value, each.change.low, each.change.high)
             change = ("-" if number is None else f"{round(number, 9) + 0.0:.3g}" for number in numbers)
-            yield "", each.way, f"{each.effect.value:.4g}", *change, each.verdict
+            rows.append(("", each.way, f"{each.effect.value:.4g}", *change, each.verdict))
+    if rows:
+        columns = ("claim", "another", "effect", "change", "95% from", "to", "verdict")
+        parts.append(table_of(Table(columns, rows), "What is left of each claim", is_shown=True))
+    return Section("audit", "Audit", parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 from actors.pages.card import Chart, Table, chart_of
@@ -11,7 +12,6 @@ from actors.pages.words import pages_number, plural, span
 from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT
 from actors.studies.causes.record import Cause, Causes, Kept, answered_words, chance_words, number, signed, tried_words
-from prism.experiment.intervals import Interval
 from prism.palette import BLUE
 
 
@@ -55,31 +55,23 @@ def _called(cause: Cause) -> str:
 
 def _effects(found: Causes) -> Chart:
     """Return the largest effects, each beside its mean under other draws."""
-    bars = [
-        Row(f"{place}. {_called(each)}", *_ends(each.other_draws), TEXT, bar=each.effect)
-        for place, each in enumerate(found.causes, start=1)
-    ]
+    bars, cells = list[Row](), list[tuple[Any, ...]]()
+    for place, each in enumerate((*found.causes, *found.smaller), start=1):
+        drawn, beside = each.other_draws, ("", "")
+        bar = Row(f"{place}. {_called(each)}", color=TEXT, bar=each.effect)
+        if drawn is not None:
+            beside = _signed(drawn.mean), span(drawn.low, drawn.high)
+            bar = bar._replace(mean=drawn.mean, low=drawn.low, high=drawn.high)
+        bars += [bar] if place <= len(found.causes) else []
+        cells.append((str(place), each.kind, each.what, each.tick, _signed(each.effect), number(each.value), *beside))
     is_drawn = any(each.other_draws is not None for each in found.causes)
     dots = " A dot is its mean effect under other draws, with a 95% interval; if that holds 0, it may be luck alone."
-    table = Table(
-        ("", "kind", "what", "tick", "effect", "without it", "under other draws", "95% interval"),
-        [
-            (str(place), each.kind, each.what, each.tick, _signed(each.effect), number(each.value), *_drawn(each))
-            for place, each in enumerate((*found.causes, *found.smaller), start=1)
-        ],
-    )
+    columns = ("", "kind", "what", "tick", "effect", "without it", "under other draws", "95% interval")
     names = [("in the run", BLUE, "square"), *([("under other draws", TEXT, "circle")] if is_drawn else [])]
     reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}"
-    return chart_of(rows(bars, f"added to {found.of}", "The largest effects", reading, names=names), table)
-
-
-def _ends(drawn: Interval | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if drawn is None else (drawn.mean, drawn.low, drawn.high)
-
-
-def _drawn(cause: Cause) -> tuple[str, str]:
-    drawn = cause.other_draws
-    return ("", "") if drawn is None else (_signed(drawn.mean), span(drawn.low, drawn.high))
+    return chart_of(
+        rows(bars, f"added to {found.of}", "The largest effects", reading, names=names), Table(columns, cells)
+    )
 
 
 def _signed(value: float) -> str:

@@ -21,7 +21,7 @@ from actors.pages.experiment_charts import (
     size_chart,
 )
 from actors.pages.html import Element, Node, tag
-from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing, told_of
+from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
 from actors.pages.words import count, listed, pages_number, place_of, plural, span
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import read_over_time
@@ -50,7 +50,7 @@ def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] =
     `on_step`: called with each section, before it is made.
     """
     title = "Report of an experiment"
-    return document(title, header(record, title), list(told_of(experiment_sections(record), on_step)))
+    return document(title, header(record, title), experiment_sections(record), on_step)
 
 
 def header(record: ExperimentRecord, title: str) -> Element:

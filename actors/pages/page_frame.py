@@ -31,16 +31,19 @@ class Section(NamedTuple):
     parts: list[Node]  # the content below the heading
 
 
-def told_of(sections: Iterable[Section | None], on_step: Callable[[str], None]) -> Iterator[Section]:
-    """Yield the sections that there are. `on_step`: called with the title of each, before it is drawn."""
-    for section in sections:
-        if section is not None:
-            on_step(section.title)
-            yield section
+def document(
+    title: str, header: Element, sections: Iterable[Section | None], on_step: Callable[[str], None] = lambda _: None
+) -> str:
+    """Return a page as an HTML document that loads nothing.
 
-
-def document(title: str, header: Element, sections: Sequence[Section]) -> str:
-    """Return a page as an HTML document that loads nothing."""
+    Args:
+        sections: None stands for one without content.
+        on_step: called with the title of each, before it is drawn.
+    """
+    kept = list[Section]()
+    for section in filter(None, sections):
+        on_step(section.title)
+        kept.append(section)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -51,12 +54,12 @@ def document(title: str, header: Element, sections: Sequence[Section]) -> str:
         tag("title", title),
         tag("style", report_css()),
     )
-    links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in sections]
+    links = [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in kept]
     body = tag(
         "body",
         header,
         tag("nav", tag("ul", *links), aria_label="Sections"),
-        tag("main", *(drawn(section) for section in sections)),
+        tag("main", *map(drawn, kept)),
         tag("footer", tag("p", "Made by prism report. The file needs no network; save it, send it, print it.")),
     )
     return page(head, body, draw=as_svg)

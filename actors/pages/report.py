@@ -19,7 +19,7 @@ from actors.pages.cascade_charts import shape_charts, tree_charts
 from actors.pages.cause_charts import anchor, cause_parts
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import call_parts, fallback_table, feed_table, sharing_parts, sources_chart
-from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing, told_of
+from actors.pages.page_frame import Section, document, figures, grid, lead_of, missing
 from actors.pages.time_charts import (
     chart_with_counts,
     flow_table,
@@ -52,15 +52,13 @@ class Told(NamedTuple):
     lead: Element | None  # the outcome, or the comparison, in sentences; None before the end
     notices: list[str]  # a sentence for each run that is not whole
     remarks: list[str]  # what was not as configured, and what had no effect
-    sections: Iterator[Section]
+    sections: Iterator[Section | None]
 
 
-def told_of_runs(
-    runs: Sequence[RunRecord], real: Real = NOTHING_REAL, on_step: Callable[[str], None] = lambda _: None
-) -> Told:
-    """Return the parts of the report of runs. `on_step`: called with each section, before it is drawn."""
+def told_of_runs(runs: Sequence[RunRecord], real: Real = NOTHING_REAL) -> Told:
+    """Return the parts of the report of runs."""
     groups, differences = groups_of(runs)
-    sections = told_of(_sections(groups, differences, real), on_step)
+    sections = _sections(groups, differences, real)
     return Told(_lead(groups, differences), run_tables.notices(runs), run_tables.remarks_of(groups), sections)
 
 
@@ -75,14 +73,14 @@ def report(
         real: real figures to stand beside them.
         on_step: called with each section, before it is made.
     """
-    told = told_of_runs(runs, real, on_step)
+    told = told_of_runs(runs, real)
     title = f"Report of run {runs[0].name}" if len(runs) == 1 else f"Report of {len(runs)} runs"
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
     asked = [tag("p", question, class_="question") for question in questions[:3]]
     warned = [tag("p", text, class_="notice") for text in (*told.notices, *told.remarks)]
     named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
     header = tag("header", tag("h1", title), named, *asked, told.lead, *warned)
-    return document(title, header, list(told.sections))
+    return document(title, header, told.sections, on_step)
 
 
 def read_runs(

@@ -41,7 +41,7 @@ def sections_of(runs: tuple[tuple[Path, str], ...], _: str) -> str:
     is_alone = len(records) == 1  # then the head of its page says the rest
     warned = told.notices if is_alone else [*told.notices, *told.remarks]
     notices = (tag("p", text, class_="notice") for text in warned)
-    return written([None if is_alone else told.lead, *notices, *map(drawn, told.sections)])
+    return written([None if is_alone else told.lead, *notices, *map(drawn, filter(None, told.sections))])
 
 
 @lru_cache(KEPT_MAX)
@@ -54,8 +54,7 @@ def sections_of_experiment(path: Path, _: str) -> str:
     from actors.studies.experiments.record import read_experiment_record  # noqa: PLC0415
 
     record = read_experiment_record(path)
-    sections = [drawn(each) for each in experiment_sections(record) if each is not None]
-    return written([lead(record), *remarks_of(record), *sections])
+    return written([lead(record), *remarks_of(record), *map(drawn, filter(None, experiment_sections(record)))])
 
 
 def problem_of_drawing(what: str) -> Node | None:

@@ -43,7 +43,7 @@ def words_of(*runs: RunRecord) -> str:
     """Return the page of runs without its pictures, which take long to draw."""
     told = told_of_runs(runs)
     warned = [tag("p", text, class_="notice") for text in (*told.notices, *told.remarks)]
-    nodes = [*([] if told.lead is None else [told.lead]), *warned, *map(drawn, told.sections)]
+    nodes = [*([] if told.lead is None else [told.lead]), *warned, *map(drawn, filter(None, told.sections))]
     return "".join(rendered(each, lambda picture: rendered(tag("i", picture.title))) for each in nodes)
 
 
