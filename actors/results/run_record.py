@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,16 +68,17 @@ class RunRecord(Recorded):
         """The chart with the counts of the run; None if it cannot be read."""
         self.is_damaged = listed.status is RunStatus.DAMAGED
         """True if the journal cannot be read up to its latest checkpoint, which no crash explains."""
-        is_of_the_end = self.summary_fields.get("ticks") == listed.ticks == self.course.ticks
-        self.summary = _summary(self.summary_fields) if is_of_the_end else None
+        self.summary: Summary | None = None
         """The numbers of its end; None if it has not ended, or ended in another way."""
+        if self.summary_fields.get("ticks") == listed.ticks == self.course.ticks:
+            with suppress(msgspec.ValidationError):
+                self.summary = Summary.from_fields(self.summary_fields)
         self.rounds = self.rounds_until(self.course.ticks)
         # The traces in the oracle's log, up to any damage; None if no model was asked.
         latencies, ledger = list[float](), Ledger()
         for record in logged_in(path):
-            if isinstance(record, Judged):
-                continue
-            ledger.add(record.spent)
+            if not isinstance(record, Judged):
+                ledger.add(record.spent)
             if isinstance(record, Decided) and not record.reason and record.spent:
                 latencies.append(record.latency_s)
         spent = sorted(ledger, key=lambda each: each.outcome)
@@ -130,13 +132,6 @@ def _chart(config: Config) -> tuple[Any, str]:
         return None, error.reason
     except PrismError as error:
         return None, str(error)
-
-
-def _summary(fields: dict[str, Any]) -> Summary | None:
-    try:
-        return Summary.from_fields(fields)
-    except msgspec.ValidationError:
-        return None
 
 
 _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?:\\.|[^/"\\])+))?')

@@ -137,12 +137,6 @@ class Stream:
         self.error: BaseException | None = None
         """The error that ended the last scan, which DuckDB tells only in words."""
 
-    def __arrow_c_schema__(self) -> Any:
-        schema = _Schema()
-        self._describe(schema)
-        _held[schema.private_data] = (*_held[schema.private_data], schema)
-        return _capsule(ctypes.addressof(schema), b"arrow_schema", None)
-
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # the protocol has it
         blocks: Iterator[Columns] = iter(self._blocks())
 

@@ -150,10 +150,8 @@ class Tables:
             QueryError: it is wrong.
         """
         found = self.query(sql)
-        columns = tuple(
-            Column(name=name, kind=_kind_of(str(kind)), about="")
-            for name, kind in zip(found.columns, found.types, strict=True)
-        )
+        kinds = zip(found.columns, found.types, strict=True)
+        columns = tuple(Column(name=name, kind=_kind_of(str(kind)), about="") for name, kind in kinds)
         self.schema[QUERY] = Table(name=QUERY, about=sql, columns=columns)
         self._views[QUERY] = sql.rstrip().rstrip(";")
         return QUERY
@@ -164,12 +162,10 @@ class Tables:
         Names stay numbers, where DuckDB has them so: files have each once.
         """
         self.load(name)
-        cells = (
-            quoted(each.name)
-            if each.kind is Kind.NAME
-            else f"{quoted(each.name)}::{TYPES[each.kind]} AS {quoted(each.name)}"
-            for each in self.schema[name].columns
-        )
+        cells = []
+        for each in self.schema[name].columns:
+            own = quoted(each.name)
+            cells.append(own if each.kind is Kind.NAME else f"{own}::{TYPES[each.kind]} AS {own}")
         return f"SELECT {', '.join(cells)} FROM {quoted(name)}"  # noqa: S608  # quoted
 
     def has(self, name: str) -> bool:
@@ -283,10 +279,9 @@ class Tables:
             texts = ", ".join(map(literal, dict.fromkeys(filter(None, values)))) or "''"
             listed = ", ".join(literal(value) if value else "NULL" for value in values)
             self._do(f"CREATE OR REPLACE MACRO kind_{name}(kind) AS ([{listed}]::ENUM({texts})[])[kind + 1]")
-        is_so = {"moves": [each in MOVED for each in fields["source"]]}
-        is_so |= {"decides": [each in DECIDED for each in fields["source"]]}
-        is_so |= {"is_stale": [each == STALE for each in fields["reason"]]}
-        for name, truths in is_so.items():
+        is_so = ("moves", "source", MOVED), ("decides", "source", DECIDED), ("is_stale", "reason", {STALE})
+        for name, field, wanted_values in is_so:
+            truths = [each in wanted_values for each in fields[field]]
             self._do(f"CREATE OR REPLACE MACRO kind_{name}(kind) AS ({truths}::BOOLEAN[])[kind + 1]")
         for run in self.runs if KINDS.name in wanted else ():  # every join names the run
             self._insert("journal.kinds", run, {"kind": np.arange(len(self._kinds)), **fields})
@@ -405,10 +400,11 @@ def _problem(error: Exception) -> str:
 
 def _kind_of(name: str) -> Kind:
     """Return the kind of a column of a query by its type in DuckDB."""
-    kinds = {"BOOLEAN": Kind.BOOLEAN, "TIMESTAMP": Kind.TIME, **dict.fromkeys(("FLOAT", "DOUBLE"), Kind.NUMBER)}
-    if name.startswith("DECIMAL"):
+    if name.endswith(("INT", "INTEGER")):
+        return Kind.INTEGER
+    if name in {"FLOAT", "DOUBLE"} or name.startswith("DECIMAL"):
         return Kind.NUMBER
-    return Kind.INTEGER if name.endswith(("INT", "INTEGER")) else kinds.get(name, Kind.TEXT)
+    return {"BOOLEAN": Kind.BOOLEAN, "TIMESTAMP": Kind.TIME}.get(name, Kind.TEXT)
 
 
 def _relation(name: str) -> str:

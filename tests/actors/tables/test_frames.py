@@ -28,7 +28,6 @@ def columns(frame: Any) -> dict[str, list[Any]]:
 
 
 def test_engagements_have_names_and_texts_and_keep_the_numbers_at_the_end(result: RunResult) -> None:
-    pytest.importorskip("polars")
     found, agents, posts = (columns(result.table(each, "polars")) for each in ("engagements", "agents", "posts"))
     totals = result.summary.world
     assert len(found["kind"]) == totals["likes"] + totals["replies"] + totals["reshares"] > 0
@@ -57,7 +56,6 @@ def test_cascades_are_those_of_the_summary_in_every_library(result: RunResult) -
 def test_a_query_on_runs_is_a_data_frame_with_texts_in_place_of_numbers(result: RunResult, few_run: Path) -> None:
     assert result.path is not None
     for library in ("pandas", "polars"):
-        pytest.importorskip(library)
         asked = "SELECT run, kind, count(*) AS n FROM engagements GROUP BY ALL HAVING kind = 'like' ORDER BY ALL"
         found = columns(query(asked, result.path, into=library))
         assert found == {"run": [result.path.name], "kind": ["like"], "n": [result.summary.world["likes"]]}
@@ -79,7 +77,6 @@ def test_a_library_that_is_not_there_is_named(result: RunResult, monkeypatch: py
 
 
 def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:
-    pytest.importorskip("pandas")
     with pytest.raises(LookupError, match="did you mean engagements"):
         result.table("engagement")
     with pytest.raises(RunDirectoryError, match="has no table feeds: feeds were not recorded: set run"):
@@ -88,7 +85,6 @@ def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:
 
 def test_a_table_without_rows_has_its_columns(few_run: Path, tmp_path: Path) -> None:
     for library in ("pandas", "polars"):
-        pytest.importorskip(library)
         run = shutil.copytree(few_run, tmp_path / library)
         (run / JOURNAL).write_bytes((run / JOURNAL).read_bytes()[: ends_of_ticks(run)[0]])
         frame = read_result(run).table("engagements", library)
@@ -97,7 +93,6 @@ def test_a_table_without_rows_has_its_columns(few_run: Path, tmp_path: Path) -> 
 
 
 def test_a_run_in_memory_has_its_rounds_alone(result: RunResult) -> None:
-    pytest.importorskip("pandas")
     result = run(result.config, ticks=12)
     assert result.table("rounds")["likes"].tolist() == result.rounds["likes"]
     with pytest.raises(RunDirectoryError, match="keeps no journal, so it has no table posts: name a directory"):
