@@ -35,7 +35,7 @@ from actors.view.agent_panel import AgentPanel
 from actors.view.drawn import cascade_card, sections_of, sections_of_experiment, vega, written
 from actors.view.explainer import Explainer
 from actors.view.moment import moment_of
-from actors.view.run_list import RunLine, RunLister, shown
+from actors.view.run_list import RunLine, line_of, list_part, runs_below, shown
 from actors.view.viewed_experiment import cells_part, version_of
 from actors.view.viewed_run import ViewedRun
 from prism.config import Config
@@ -69,7 +69,7 @@ class Site:
     def __init__(self, root: Path, explain: Sequence[str] = ()) -> None:
         self.explainer = Explainer(explain)
         self._experiment = root if is_experiment(root) else None
-        self._lister = RunLister(root if self._experiment is None else root / CELLS)
+        self._root = root if self._experiment is None else root / CELLS
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
 
@@ -93,7 +93,7 @@ class Site:
         """Return the application, without its guard."""
         part, api = "/part/runs/{name}", "/api/runs/{name}"
         works: dict[str, Callable[[Request], Any]] = {
-            "/part/runs": lambda _: self._lister.part(),
+            "/part/runs": lambda _: list_part(self._root),
             "/part/compare": self.compared_sections,
             "/part/experiment": lambda _: cells_part(self._of_experiment()),
             "/part/experiment/sections": self.experiment_sections,
@@ -136,8 +136,8 @@ class Site:
         if self._experiment is not None:
             question = current_plan(self._experiment).experiment.question
             return {"question": shown(question), "version": version_of(self._experiment)}
-        found = self._lister.paths()
-        return {"run": next(iter(found))} if [*found.values()] == [self._lister.root] else {}
+        found = runs_below(self._root)
+        return {"run": next(iter(found))} if [path for path, _ in found.values()] == [self._root] else {}
 
     def _of_experiment(self) -> Path:
         if self._experiment is None:
@@ -153,7 +153,7 @@ class Site:
         """Return what a run's page follows, and begin to read what has been appended."""
         run = self._run(request)
         run.follow()
-        line, journal, config = self._lister.line(run.path), run.journal, run.config
+        line, journal, config = line_of(run.path), run.journal, run.config
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
         is_reading = run.is_reading
         read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
@@ -249,10 +249,10 @@ class Site:
             if name in self._open:
                 self._open[name] = self._open.pop(name)  # the run that is used now is the last that will be closed
                 return self._open[name]
-            path = self._lister.paths().get(name)
-            if path is None:
+            found = runs_below(self._root).get(name)
+            if found is None:
                 raise ProblemError(404, f"there is no run {name} here")
-            run = self._open[name] = ViewedRun(path, self._lister.label(name))
+            run = self._open[name] = ViewedRun(*found)
             while len(self._open) > OPEN_MAX:
                 self._open.pop(next(iter(self._open))).close()
             return run

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from actors.store.manifest import CONFIG, read_summary
 from actors.store.rounds import numbers_of, read_rounds
 from actors.store.run import header_in, read_resolved
 from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.plan import PlannedCell
 from actors.studies.experiments.record import current_plan
 from prism.answers import figure
 from prism.config import Config
@@ -102,76 +104,53 @@ def name_of(path: Path) -> str:
     return shown(path.resolve().name if path.name in ("", "..") else path.name)
 
 
-class RunLister:
-    """A lister of the runs in a directory; a run is read again only if its files have changed."""
+def runs_below(root: Path) -> dict[str, tuple[Path, str]]:
+    """Return `{name: (directory, what the page calls it)}`: cells in the order of the plan, others from the newest on.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._lock = Lock()
-        self._known: dict[Path, tuple[Marks, RunLine]] = {}
-        """Each run when it was last looked at, with the marks of its files."""
-
-    def paths(self) -> dict[str, Path]:
-        """Return `{name: directory}` of the runs: cells in the order of the plan, others from the newest on."""
-        if self.root.name == CELLS and not self.root.exists():
+    A cell of an experiment is called by its conditions and its seed, and any other run by its name.
+    """
+    cells: Sequence[PlannedCell] = ()
+    if root.name == CELLS:
+        if not root.exists():
             return {}
-        found = {name_of(path): path for path in run_paths(self.root)}
-        labels = self._labels()
-        planned = {name: found[name] for name in labels if name in found}
-        return {**planned, **{name: path for name, path in found.items() if name not in labels}}
-
-    def label(self, name: str) -> str:
-        """Return what the page calls a run: its name, or of a cell of an experiment its conditions and its seed."""
-        return self._labels().get(name, name)
-
-    def lines(self) -> list[RunLine]:
-        """Return the runs that are listed."""
-        labels, paths = self._labels(), [*self.paths().items()][:RUNS_MAX]
-        return [self._look(path)._replace(label=labels.get(name, name)) for name, path in paths]
-
-    def line(self, path: Path) -> RunLine:
-        return self._look(path)._replace(label=self.label(name_of(path)))
-
-    def part(self) -> list[Node]:
-        """Return the list as a part of the page."""
-        lines, place, left_out = self.lines(), shown(str(self.root)), max(0, len(self.paths()) - RUNS_MAX)
-        if not lines:
-            begin = f"No run here: {place} has no directory of a run. Begin one with"
-            return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
-        differences = differences_of(lines)
-        rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
-        left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
-        return [
-            tag("p", f"{plural(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
-            tag("ul", *rows, class_="runs"),
-            *([tag("p", f"{plural(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
-        ]
-
-    def _labels(self) -> dict[str, str]:
-        """Return `{name of a cell: its conditions and its seed}`, in the order of the plan; empty for other runs."""
-        if self.root.name != CELLS:
-            return {}
-        try:
-            cells = current_plan(self.root.parent).cells
-        except (ActorError, OSError):
-            return {}
-        conditions: dict[str, list[str]] = {}
-        for cell in cells:
-            conditions.setdefault(cell.key, []).append(cell.condition)
-        return {cell.key: shown(f"{' = '.join(conditions[cell.key])}, seed {cell.seed}") for cell in cells}
-
-    def _look(self, path: Path) -> RunLine:
-        """Return a run, which is read again if its files have changed."""
-        now = marks_of(path)
-        with self._lock:
-            marks, line = self._known.get(path, (None, None))
-            if line is None or marks != now:
-                line = _read(path)
-                self._known[path] = now, line
-            return line
+        with suppress(ActorError, OSError):
+            cells = current_plan(root.parent).cells
+    found, conditions = {name_of(path): path for path in run_paths(root)}, defaultdict[str, list[str]](list)
+    for cell in cells:
+        conditions[cell.key].append(cell.condition)
+    named = (cell for cell in cells if cell.key in found)
+    labels = {cell.key: shown(f"{' = '.join(conditions[cell.key])}, seed {cell.seed}") for cell in named}
+    return {name: (found[name], labels.get(name, name)) for name in dict.fromkeys([*labels, *found])}
 
 
-def _read(path: Path) -> RunLine:
+def lines_of(root: Path) -> list[RunLine]:
+    """Return the runs in a directory that are listed."""
+    return [line_of(path)._replace(label=label) for path, label in [*runs_below(root).values()][:RUNS_MAX]]
+
+
+def list_part(root: Path) -> list[Node]:
+    """Return the list of the runs in a directory as a part of the page."""
+    lines, place, left_out = lines_of(root), shown(str(root)), max(0, len(runs_below(root)) - RUNS_MAX)
+    if not lines:
+        begin = f"No run here: {place} has no directory of a run. Begin one with"
+        return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
+    differences = differences_of(lines)
+    rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
+    left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
+    return [
+        tag("p", f"{plural(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
+        tag("ul", *rows, class_="runs"),
+        *([tag("p", f"{plural(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
+    ]
+
+
+def line_of(path: Path) -> RunLine:
+    """Return a run, which is read again if its files have changed."""
+    return _read(path, marks_of(path))
+
+
+@lru_cache(2 * RUNS_MAX)
+def _read(path: Path, _: Marks) -> RunLine:
     """Return a run as its files are now. One that cannot be read takes no other run from the list."""
     name, show, settings = name_of(path), Show(Config()), dict[str, str]()
     try:

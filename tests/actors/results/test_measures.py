@@ -9,9 +9,8 @@ import pytest
 from actors import RunDirectoryError, RunResult, query, read_result, run
 from actors.results.beside import side_in_words
 from actors.results.measures import by_problem, cascades_problem
-from prism.events import PostEvent
+from tests.actors.store.independent_reader import read_posts
 from tests.catalogue import catalogue
-from tests.recorded import ticks_of
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +22,9 @@ def result(embedded: Path) -> RunResult:
 def cascades(result: RunResult) -> list[list[int]]:
     """Return the depth of each post of each cascade."""
     assert result.path is not None
-    events = [event for messages in ticks_of(result.path, PostEvent) for event in messages]
-    depth, root = dict[int, int](), dict[int, int]()
     found = defaultdict[int, list[int]](list)
-    for event in events:
-        if event.kind == "like":
-            continue
-        above = event.parent
-        depth[event.post] = 0 if above is None else depth[above] + 1
-        root[event.post] = event.post if above is None else root[above]
-        found[root[event.post]].append(depth[event.post])
+    for _, _, _, root, depth in read_posts(result.path)[0].values():
+        found[root].append(depth)
     return list(found.values())
 
 

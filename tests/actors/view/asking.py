@@ -9,7 +9,7 @@ import httpx
 from starlette.types import ASGIApp
 
 from actors.view.app import Site
-from actors.view.run_list import RunLine
+from actors.view.run_list import RunLine, lines_of
 from actors.view.server import Guard
 from actors.view.viewed_run import ViewedRun
 
@@ -66,7 +66,7 @@ class Asked:
 
     def lines(self) -> list[RunLine]:
         """Return the runs that the page lists."""
-        return self.site._lister.lines()
+        return lines_of(self.site._root)
 
 
 def copied(run: Path, directory: Path, name: str) -> Path:
