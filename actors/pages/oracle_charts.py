@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
 
-from actors.display.words import usd
 from actors.pages.card import Chart, Table, chart_of, table_of
 from actors.pages.html import Node, tag
 from actors.pages.words import SOURCES as SOURCE_WORDS
-from actors.pages.words import count, interval, listed, plural, share, spread
+from actors.pages.words import count, interval, plural, share, spread
 from actors.plots.rows import Row, rows
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
@@ -82,31 +81,19 @@ def call_parts(groups: Sequence[RunGroup]) -> list[Node]:
             outcomes.append((words, count(calls), count(tokens), f"{seconds:,.1f}"))
     if not outcomes:
         return []
-    costs = [
-        f"{run.name} {usd(run.summary.llm.cost_usd)}"
-        for group in groups
-        for run in group.runs
-        if run.summary is not None and run.summary.llm is not None and run.summary.llm.cost_usd is not None
-    ]
     times = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), latencies)
     calls_made = Table(("outcome", "calls", "tokens", "s"), outcomes)
-    said = f"Cost: {listed(costs)}." if costs else "No prices are set in llm.prices, so the cost is not known."
     took = table_of(times, "Time from question to answer, that in the queue included", is_shown=True)
     made = table_of(calls_made, "What became of calls to the model", is_shown=True)
-    return [*([took] if latencies else []), made, tag("p", said)]
+    return [took, made] if latencies else [made]
 
 
 def fallback_table(runs: Sequence[RunRecord]) -> Table | None:
     """Return the choices made without the oracle by reason; None if there are none."""
-    names = sorted({name for run in runs for name in _fallbacks(run)})
-    if not names:
-        return None
-    rows = [(name.replace("_", " "), *(_fallbacks(run).get(name, 0) for run in runs)) for name in names]
-    return Table(("choices without the oracle, by reason", *(run.name for run in runs)), rows)
-
-
-def _fallbacks(run: RunRecord) -> Mapping[str, int]:
-    return run.summary.fallbacks_by_reason if run.summary is not None else run.course.fallbacks
+    every = [run.course.fallbacks if run.summary is None else run.summary.fallbacks_by_reason for run in runs]
+    names = sorted({name for each in every for name in each})
+    rows = [(name.replace("_", " "), *(each.get(name, 0) for each in every)) for name in names]
+    return Table(("choices without the oracle, by reason", *(run.name for run in runs)), rows) if rows else None
 
 
 def feed_table(groups: Sequence[RunGroup]) -> Table | None:

@@ -81,10 +81,10 @@ class Tables:
 
     def __init__(self, runs: Sequence[Recorded], on_read: Callable[[int], None] = lambda _: None) -> None:
         self.runs, self._on_read = runs, on_read
-        self.schema = tables_of_runs(runs)
+        self._of_journals = [journal_tables(run) for run in runs]
+        self.schema = tables_of_runs(runs, self._of_journals)
         """The tables that the runs may have, by name."""
         self._made = [Made(run, self.schema, configs_of_feeds(runs)) for run in runs]
-        self._of_journals = [journal_tables(run) for run in runs]
         self._types = self._types_of()
         self._views = dict(VIEWS)
         if "posts" not in self._types["agents"]:  # no run has people on a feed

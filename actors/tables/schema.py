@@ -328,20 +328,20 @@ def configs_of_feeds(runs: Sequence[Recorded]) -> list[Config]:
     return [run.config for run in runs if "posts" in run.show.event_tables]
 
 
-def tables_of_runs(runs: Sequence[Recorded]) -> dict[str, Table]:
+def tables_of_runs(runs: Sequence[Recorded], of_journals: Sequence[Mapping[str, Table]]) -> dict[str, Table]:
     """Return all tables that some runs may have, by name, with the columns that the runs bring.
 
     A table that a world declares stands after the run, the tick and its time, with JSON in place of msgpack.
+
+    `of_journals`: those of each run's journal.
     """
     found = tables_of(run.show for run in runs)
-    for run in runs:
+    for run, tables in zip(runs, of_journals, strict=True):
         taken = tables_of([run.show]).keys() | _COVERED  # those that exports have in another form
-        names = [shape.name for shape in run.record.shapes if shape.name not in taken]
-        of_journal = journal_tables(run) if names else {}
-        for name in names:
-            others = (each for each in of_journal[name].columns if each.name not in {"run", "tick", "time"})
+        for table in (each for name, each in tables.items() if name not in taken):
+            others = (each for each in table.columns if each.name not in {"run", "tick", "time"})
             columns = (replace(each, kind=JSON) if each.kind is PACKED else each for each in others)
-            found[name] = replace(of_journal[name], columns=(RUN, TICK, AT, *columns))
+            found[table.name] = replace(table, columns=(RUN, TICK, AT, *columns))
     of_feeds = configs_of_feeds(runs)
     found["agents"] = found["agents"].with_columns(attribute_columns(of_feeds).values())
     found["posts"] = found["posts"].with_columns(post_columns(of_feeds).values())
