@@ -196,12 +196,6 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         parts.append(table_of(Table(columns, rows), "The settings that differ", is_shown=True))
     caption = "The ends side by side: the median of the seeds, with the lowest and the highest"
     parts.append(table_of(run_tables.comparison(groups), caption, is_shown=True))
-    by_digest: dict[str, list[str]] = {}
-    for run in runs:
-        if run.course.ticks and not run.is_damaged:
-            by_digest.setdefault(run.listed.digest, []).append(run.name)
-    same = [names for names in by_digest.values() if len(names) > 1]
-    parts += [tag("p", f"Runs {listed(names, 12)} have the same digest: they are equal.") for names in same]
     return Section("glance", "Side by side", parts)
 
 
