@@ -147,7 +147,7 @@ def test_a_kept_run_has_the_digest_and_a_kept_experiment_can_be_read(
 class Broken(Pool):
     """Processes of which none begins, or each ends with an error that nobody expects."""
 
-    def __init__(self, error: Exception, *, begins: bool) -> None:
+    def __init__(self, error: Exception, _: int, *, begins: bool) -> None:
         self.error, self.begins = error, begins
 
     def submit(self, *_: Any, **__: Any) -> Future[Any]:
@@ -160,16 +160,11 @@ class Broken(Pool):
     def stop(self, *, at_once: bool) -> None: ...
 
 
-@pytest.mark.parametrize(
-    ("error", "begins"),
-    [(BlockingIOError(11, "Resource unavailable"), False), (ImportError("no map"), True)],
-)
-def test_a_page_does_not_wait_for_a_run_that_cannot_begin_or_fails(
-    error: Exception, begins: bool, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page.site, "_pool", lambda _: Broken(error, begins=begins))
-    (failed,) = page.move({"feed.size": 9})["failed"]
-    assert failed["problem"] == f"the run has failed: {type(error).__name__}: {error}"
+def test_a_page_does_not_wait_for_a_run_that_cannot_begin_or_fails(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error, begins in ((BlockingIOError(11, "Resource unavailable"), False), (ImportError("no map"), True)):
+        monkeypatch.setattr(page.site, "_pool", partial(Broken, error, begins=begins))
+        (failed,) = page.move({"feed.size": 9})["failed"]
+        assert failed["problem"] == f"the run has failed: {type(error).__name__}: {error}"
 
 
 def test_two_pages_do_not_disturb_each_other(site: PlaySite) -> None:

@@ -28,11 +28,6 @@ def asked(embedded: Path) -> Asked:
     return Asked(embedded, embedded.name)
 
 
-@pytest.fixture(scope="module")
-def economy(economy_run: Path) -> Path:
-    return economy_run
-
-
 def states_after(run: Path) -> Iterator[dict[int, str]]:
     """Yield `{agent: its state}` after each tick; nobody is in it who has not moved."""
     states: dict[int, str] = {}
@@ -101,11 +96,8 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
     assert moves == [tuple(row[name] for name in names) for row in moved]
     assert len(panel.questions) == len(put_to) > 0
     for (asked_of, _), row in zip(panel.questions, put_to, strict=True):
-        assert (asked_of.tick, asked_of.trigger, [*asked_of.options]) == (
-            row["tick"],
-            row["trigger"],
-            json.loads(row["effect"]),
-        )
+        expected = (row["tick"], row["trigger"], json.loads(row["effect"]))
+        assert (asked_of.tick, asked_of.trigger, [*asked_of.options]) == expected
         seen = [*row.values()][[*row].index("seen") + 1 :]
         context = [*SocialShow(Config()).seen(asked_of.context).values()]
         assert context == seen[: len(context)]
@@ -130,23 +122,25 @@ def test_a_person_is_found_by_number_and_by_name_as_by_explain(asked: Asked, emb
     run.network.population = None
 
 
-def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> None:
-    told = Asked(economy, economy.name).part(f"runs/{economy.name}/moment?tick=3")
-    effects = [row["value"]["decision"]["reasoning"] for row in read_run(economy).rows("effects") if row["tick"] == 3]
+def test_the_council_says_what_each_nation_proposed_and_why(economy_run: Path) -> None:
+    told = Asked(economy_run, economy_run.name).part(f"runs/{economy_run.name}/moment?tick=3")
+    effects = [
+        row["value"]["decision"]["reasoning"] for row in read_run(economy_run).rows("effects") if row["tick"] == 3
+    ]
     assert len(effects) == 9
     for reasoning in effects:
         assert rendered(tag("p", reasoning)) in told
     for share in ("50.0%", "33.3%", "16.7%"):
         assert f"{share} of all economic strength" in told
     assert told.startswith('<p class="quiet when">1986q1</p>')
-    rate = read_rounds(economy)["interest_rate"][2]
+    rate = read_rounds(economy_run)["interest_rate"][2]
     # what the nations see at the beginning of a quarter is what the one before has left
     (seen,) = re.findall(r"What the nations saw: interest rate ([\d.]+)%", told)
     assert float(seen) == pytest.approx(rate, abs=0.011)
 
 
-def test_an_economy_has_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
-    drawn = Asked(economy, economy.name).part(f"runs/{economy.name}/sections")
+def test_an_economy_has_a_target_and_history_from_the_file_that_it_starts_from(economy_run: Path) -> None:
+    drawn = Asked(economy_run, economy_run.name).part(f"runs/{economy_run.name}/sections")
     assert "Dots: us-macro-quarterly.csv, the same quarters of history. Dashed: the target." in drawn
 
 
