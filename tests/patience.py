@@ -10,11 +10,11 @@ HANG_S = 120.0
 
 
 def wait_until(
-    is_so: Callable[[], object], process: subprocess.Popen[Any] | None = None, within_s: float = HANG_S
+    is_so: Callable[[], object], process: subprocess.Popen[Any] | None = None, what: str = "", within_s: float = HANG_S
 ) -> None:
-    """Wait until something is so; a process that ends before is an error."""
+    """Wait until something is so, `what` in words; a process that ends before is an error."""
     give_up = monotonic() + within_s
     while not is_so():
         assert process is None or process.poll() is None, process.communicate()
-        assert monotonic() < give_up
+        assert monotonic() < give_up, what
         sleep(0.01)

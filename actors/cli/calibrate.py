@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from actors.cli.command import EXIT_THRESHOLD
 from actors.cli.experiment_tables import asked_together, run_s
 from actors.cli.options import TRUST, out_option, require, run_name
-from actors.cli.render import NONE, facts, interval, line, show, table
+from actors.cli.render import NONE, interval, line, show, table
 from actors.cli.study_options import FILE, JOBS, KEPT, ON, STUDY_DIRECTORY, FileGroup, make_directory
 from actors.core.machine import processors
 from actors.display.words import duration
@@ -92,7 +92,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
         *model.rows,
         ("plan", made.hash[:16]),
     ]
-    show({name: text for name, text in rows if name}, lambda: [facts(rows)])
+    show({name: text for name, text in rows if name}, lambda: [table(("", ""), rows)])
 
 
 @calibrate.command()
@@ -200,7 +200,7 @@ def result_parts(made: CalibrationPlan, result: Result) -> Iterator[RenderableTy
     if result.incomparable:
         rows.append(("no shapes", f"{result.incomparable:,} runs of the design: too few cascades of the real sizes"))
     rows += [(name, target.source) for name, target in asked.compared.items() if target.source]
-    yield facts([*rows, ("seed", f"{asked.seed}"), ("plan", made.hash)])
+    yield table(("", ""), [*rows, ("seed", f"{asked.seed}"), ("plan", made.hash)])
 
 
 def _number(value: float | None) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from actors.cli.command import EXIT_THRESHOLD, flag, option, path_option
 from actors.cli.experiment_tables import outcome_parts, plan_parts, predictions_parts, threshold_said
 from actors.cli.options import TRUST, run_name
-from actors.cli.render import facts, line, show
+from actors.cli.render import line, show, table
 from actors.cli.study_options import (
     EXPERIMENT_OUT,
     EXPERIMENTS,
@@ -87,7 +87,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
     rows, power = plan_parts(made, place, jobs or processors())
-    show({**dict(rows), "power": list(map(str, power))}, lambda: [facts(rows), *power])
+    show({**dict(rows), "power": list(map(str, power))}, lambda: [table(("", ""), rows), *power])
 
 
 @experiment.command()

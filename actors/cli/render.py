@@ -136,14 +136,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     return Group(Text(title, style="bold"), made) if title else made
 
 
-def facts(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return names in bold, each with its text."""
-    made = Table.grid(padding=(0, 2))
-    for name, text in rows:
-        made.add_row(Text(name, style="bold"), Text(printable(text), overflow="fold"))
-    return made
-
-
 def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
     """Return an interval in words; `-` if there is none."""
     return NONE if low is None or high is None else f"{low:z{form}} to {high:z{form}}"

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from threading import Event as Flag
 from threading import current_thread, main_thread
 
-from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -112,7 +111,7 @@ class Endpoint:
     def __init__(self, config: Config, environment: Mapping[str, str] = os.environ) -> None:
         self._config, settings = config, config.metrics
         self._lifecycle, self._scrapes = Lifecycle(), Scrapes()
-        self._exposition = Exposition(CollectorRegistry(), self._lifecycle)
+        self._exposition = Exposition(self._lifecycle)
         self._metrics: Metrics | None = None
         tls, self._credentials = read_tls(settings), read_credentials(settings, environment)
         pages = {"/metrics": self._scrape, "/healthz": self._health, "/readyz": self._readiness}
@@ -140,7 +139,7 @@ class Endpoint:
 
     def close(self) -> None:
         """Stop serving, once the scraper has seen the end of the run."""
-        if self._lifecycle.now.ended:
+        if self._lifecycle.ended:
             self._scrapes.wait_for(self._config.metrics.linger_s)
         self._server.close()
 
@@ -163,7 +162,7 @@ class Endpoint:
         return PlainTextResponse(f"the event loop has been stuck for {age_s:.1f} s\n", 503)
 
     async def _readiness(self, _: Request) -> Response:
-        now = self._lifecycle.now
+        now = self._lifecycle
         text = f"{now.phase} ({now.reason})" if now.reason else now.phase.value
         return PlainTextResponse(f"{text}\n", 200 if now.phase in UNDER_WAY else 503)
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-import msgspec
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -19,39 +18,24 @@ from actors.metrics.snapshot import Counts
 from prism.domain import Measure
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """The phase at one instant. It never changes.
-
-    Args:
-        since: Unix time at which the phase began.
-        ended: why the run has ended; empty until then.
-        events: `{name: events so far}`, for every kind.
-    """
-
-    phase: Phase
-    since: float
-    reason: str = ""
-    ended: str = ""
-    events: Mapping[str, int]
-
-
 class Lifecycle:
-    """A listener of a run that keeps its phase and its counts of events. For any thread."""
+    """A listener of a run that keeps its phase and its counts of events. Any thread may read it."""
 
     def __init__(self) -> None:
-        counts = {event.name(): 0 for event in EVENTS}
-        self.now = Moment(phase=Phase.STARTING, since=time.time(), events=counts)
-        """The phase now."""
+        self.phase, self.reason = Phase.STARTING, ""
+        self.since = time.time()
+        """Unix time at which the phase began."""
+        self.ended = ""
+        """Why the run has ended; empty until then."""
+        self.events = {event.name(): 0 for event in EVENTS}
+        """`{name: events so far}`, for every kind."""
 
     def hear(self, event: Event) -> None:
-        before, time_s = self.now, time.time()
-        counts = {**before.events, event.name(): before.events[event.name()] + 1}
-        now = msgspec.structs.replace(before, events=counts)
+        self.events[event.name()] += 1
         if isinstance(event, PhaseChanged):
-            now = msgspec.structs.replace(now, phase=event.phase, since=time_s, reason=event.reason)
+            self.phase, self.reason, self.since = event.phase, event.reason, time.time()
         elif isinstance(event, RunEnded):
-            now = msgspec.structs.replace(now, ended=event.reason)
-        self.now = now
+            self.ended = event.reason
 
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -64,18 +48,16 @@ class Exposition(Collector):
     the latest snapshot.
 
     Args:
-        registry: a registry of its own, not the client's global one.
         lifecycle: has the phase of the run.
     """
 
-    def __init__(self, registry: CollectorRegistry, lifecycle: Lifecycle) -> None:
-        self._registry = registry
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._registry = CollectorRegistry()  # its own, not the client's global one
         self._lifecycle = lifecycle
         self._metrics: Metrics | None = None
-        ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
-        GCCollector(registry=registry)
-        registry.register(self)
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self._registry)
+        self._registry.register(self)
 
     def add_run(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -107,7 +89,7 @@ class Exposition(Collector):
             latest, longest = self._metrics.lag.now()
             yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
             yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
-        moment = self._lifecycle.now
+        moment = self._lifecycle
         phases: Series = {(phase.value,): phase is moment.phase for phase in Phase}
         yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
         began = "Start of the phase, Unix time."

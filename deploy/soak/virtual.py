@@ -26,7 +26,6 @@ from time import process_time
 from typing import Any, Final
 
 import anyio
-from prometheus_client import CollectorRegistry
 
 from actors import RunResult, read_config, run_async
 from actors.metrics.exposition import Exposition, Lifecycle
@@ -66,7 +65,7 @@ class Sampler(Metrics):
 
     def __init__(self, run: Path, config: Config, every: int, samples: Samples) -> None:
         super().__init__(config, run.name, anyio.current_time)
-        self.exposition = Exposition(CollectorRegistry(), Lifecycle())
+        self.exposition = Exposition(Lifecycle())
         self.exposition.add_run(self)
         self._directory, self._every, self._samples, self._ticks = run, every, samples, 0
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from deploy.prometheus_process import Prometheus, prometheus
-from tests.deploy.tools import descriptions, eventually, firing, needs
+from tests.deploy.tools import descriptions, firing, needs
 from tests.deploy.watched_runs import WatchedRun, slow_disk, watched_run
 from tests.paths import ROOT
+from tests.patience import wait_until
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 
 CONFIG = ROOT / "configs" / "friends.yaml"
@@ -40,7 +41,7 @@ class Watch(NamedTuple):
 
     def expect(self, alert: str, run: WatchedRun) -> None:
         """Wait until the alert fires for this run."""
-        eventually(lambda: self.has_fired(alert, run), f"{alert} of {run.path.name}")
+        wait_until(lambda: self.has_fired(alert, run), None, f"{alert} of {run.path.name}")
 
     @contextmanager
     def run(
@@ -51,8 +52,8 @@ class Watch(NamedTuple):
             self.targets.append(run.target)
             self.server.scrape(self.targets)
             seen = f'prism_run_phase{{instance="{run.target}"}}'
-            eventually(lambda: self.server.query(seen), f"a scrape of {name}")
-            eventually(run.is_under_way, f"the first tick of {name}")
+            wait_until(lambda: self.server.query(seen), None, f"a scrape of {name}")
+            wait_until(run.is_under_way, None, f"the first tick of {name}")
             try:
                 yield run
             finally:
@@ -65,7 +66,7 @@ def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
     """A Prometheus without a target yet."""
     directory = tmp_path_factory.mktemp("alerts")
     with prometheus(directory, [], quick=True) as server:
-        eventually(server.is_ready, "Prometheus")
+        wait_until(server.is_ready, None, "Prometheus")
         yield Watch(server, directory, [])
 
 

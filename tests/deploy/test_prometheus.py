@@ -14,9 +14,10 @@ import pytest
 
 from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.test_dashboards import Expression, every_expression
-from tests.deploy.tools import alerts, eventually, needs, recordings
+from tests.deploy.tools import alerts, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.paths import ROOT
+from tests.patience import wait_until
 from tests.standin import Latency, ModelServer, ServerSettings
 
 CONFIGS = ROOT / "configs"
@@ -56,7 +57,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         economy = start("economy", "economy.yaml", {**ECONOMY})
         targets = [social.target, economy.target]
         server = stack.enter_context(prometheus(directory, targets, quick=True))
-        eventually(server.is_ready, "Prometheus")
+        wait_until(server.is_ready, None, "Prometheus")
         yield Watched(server, social, economy)
 
 
@@ -75,7 +76,7 @@ def test_no_panel_is_empty(watched: Watched, expression: Expression) -> None:
     # Of trouble there is none in a healthy run, so its marks are looked for without the threshold of 0.
     expr = expression.filled({**VARIABLES, "run": run}).removesuffix(" > 0")
     assert "$" not in expr
-    eventually(lambda: finite(watched.server, expr), f"{expression.panel}: {expr}", PATIENCE_S)
+    wait_until(lambda: finite(watched.server, expr), None, f"{expression.panel}: {expr}", PATIENCE_S)
 
 
 def test_variables_above_the_dashboards_offer_every_run(watched: Watched) -> None:
@@ -83,13 +84,13 @@ def test_variables_above_the_dashboards_offer_every_run(watched: Watched) -> Non
         found = {each.labels["run_id"] for each in watched.server.query("prism_run_info")}
         return found >= {"social", "economy"}
 
-    eventually(offered, "run_id of every run")
+    wait_until(offered, None, "run_id of every run")
 
 
 @pytest.mark.parametrize("name", [rule["record"] for rule in recordings()])
 def test_every_rule_records_something(watched: Watched, name: str) -> None:
     expr = f'{name}{{instance="{watched.social.target}"}}'
-    eventually(lambda: finite(watched.server, expr), expr, PATIENCE_S)
+    wait_until(lambda: finite(watched.server, expr), None, expr, PATIENCE_S)
 
 
 def selectors(expr: str) -> list[str]:
@@ -102,4 +103,4 @@ def selectors(expr: str) -> list[str]:
     [(rule["alert"], found) for rule in alerts("alerts.yml") for found in selectors(rule["expr"])],
 )
 def test_no_alert_looks_at_a_series_that_is_not_there(watched: Watched, alert: str, selector: str) -> None:
-    eventually(lambda: finite(watched.server, selector), f"{alert}: {selector}", PATIENCE_S)
+    wait_until(lambda: finite(watched.server, selector), None, f"{alert}: {selector}", PATIENCE_S)

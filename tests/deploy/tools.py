@@ -4,27 +4,20 @@ import os
 import re
 import shutil
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from threading import Event
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 import yaml
 
 from deploy.prometheus_process import Prometheus
 from tests.paths import ROOT
-from tests.patience import HANG_S
 
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus" / "rules"
 ALERTING = ("alerts.yml", "kubernetes.yml")
 BIN = Path(sys.executable).parent
 """The directory of the tools that were installed with the tests."""
-POLL_S = 0.1
-
-_Found = TypeVar("_Found")
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
@@ -54,19 +47,6 @@ def recordings() -> list[dict[str, Any]]:
     """Return the shipped recording rules."""
     (group,) = read_yaml(RULES / "recording.yml")["groups"]
     return list(group["rules"])
-
-
-def eventually(look: Callable[[], _Found], what: str, deadline_s: float = HANG_S) -> _Found:
-    """Return a value of another process once it is there; fail if it does not come in time.
-
-    Virtual time cannot help here.
-    """
-    until, pause = time.monotonic() + deadline_s, Event()
-    while not (found := look()):
-        if time.monotonic() > until:
-            pytest.fail(f"{what}: not within {deadline_s:g} s")
-        pause.wait(POLL_S)
-    return found
 
 
 def firing(server: Prometheus) -> set[tuple[str, str]]:

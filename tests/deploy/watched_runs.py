@@ -14,8 +14,8 @@ import msgspec
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from tests.command import without_settings
-from tests.deploy.tools import eventually
 from tests.paths import ROOT
+from tests.patience import wait_until
 
 SLOW_DISK = Path(__file__).parent / "slow_disk.c"
 
@@ -49,8 +49,7 @@ def watched_run(
         process = subprocess.Popen(command, cwd=ROOT, env=known, stdout=subprocess.DEVNULL, stderr=output)
     try:
         address = path / ADDRESS
-        eventually(lambda: address.exists() or process.poll() is not None, f"the metrics of {path.name}")
-        assert process.poll() is None, errors.read_text(encoding="utf-8")
+        wait_until(address.exists, process, f"the metrics of {path.name}")
         url = msgspec.json.decode(address.read_bytes(), type=Address).url
         yield WatchedRun(path, process, url.removeprefix("http://"))
     finally:

@@ -8,18 +8,16 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from io import FileIO
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.actors.cli.conftest import SMALL
-from tests.actors.cli.test_signals import catches_sigterm
+from tests.actors.cli.test_signals import ENDLESS, running
 from tests.command import Prism
-from tests.patience import HANG_S, wait_until
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and /proc")
 
@@ -84,24 +82,11 @@ def test_a_command_whose_output_is_its_result_says_that_it_cannot_be_written(
     assert (ended.returncode, ended.stderr) == (1, "prism: standard output: No space left on device\n")
 
 
-@contextmanager
-def running(place: Path, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """An endless run in the directory `run`, under way; killed at the end whatever happens."""
-    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "--out", "run"]
-    command += ["--set", "simulation.rounds=100000"]
-    process = subprocess.Popen(command, cwd=place, **streams)
-    try:
-        wait_until(lambda: catches_sigterm(process), process)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_pipe_whose_reader_ends_in_the_middle_of_a_run_mutes_that_stream(stream: str, place: Path) -> None:
-    with running(place, **{stream: subprocess.PIPE}) as process:
+    others = {"stdout": None, "stderr": None, stream: subprocess.PIPE}
+    with running(*ENDLESS, "--out", "run", cwd=place, **others) as process:
         reader = process.stdout or process.stderr
         assert reader is not None
         reader.close()  # as a `tee` that is killed does
@@ -110,30 +95,19 @@ def test_a_pipe_whose_reader_ends_in_the_middle_of_a_run_mutes_that_stream(strea
     assert summary(place / "run")["stopped_by"] == "SIGTERM"
 
 
-@contextmanager
-def on_a_terminal_of_its_own(place: Path, *, nohup: bool) -> Iterator[tuple[subprocess.Popen[bytes], FileIO]]:
-    """An endless run as a shell over SSH starts it, and the other end of its terminal."""
-    number, other = pty.openpty()
-    main = FileIO(number)
-
-    def take_terminal() -> None:
-        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
-
-    streams = {"stdin": other, "stdout": other, "stderr": other}
-    try:
-        with running(place, **streams, start_new_session=True, preexec_fn=take_terminal) as process:
-            os.close(other)
-            main.read(1)  # it has begun to draw
-            yield process, main
-    finally:
-        main.close()
-
-
 @pytest.mark.slow
 def test_a_terminal_that_goes_away_leaves_a_stop_that_can_be_resumed(place: Path, prism: Prism) -> None:
-    with on_a_terminal_of_its_own(place, nohup=False) as (process, main):
-        main.close()  # the connection drops: the system sends SIGHUP, and the terminal can be written no more
+    number, other = pty.openpty()
+
+    def take_terminal() -> None:  # as a shell over SSH starts a run
+        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    own = {"stdin": other, "stdout": other, "stderr": other, "start_new_session": True, "preexec_fn": take_terminal}
+    with running(*ENDLESS, "--out", "run", cwd=place, **own) as process:
+        os.close(other)
+        os.read(number, 1)  # it has begun to draw
+        os.close(number)  # the connection drops: the system sends SIGHUP, and the terminal can be written no more
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGHUP)  # and so does the shell when it ends
         assert process.wait(HANG_S) == 129

@@ -18,6 +18,7 @@ from tests.catalogue import catalogue
 from tests.paths import ROOT
 from tests.patience import HANG_S, wait_until
 
+ENDLESS = (sys.executable, "-m", "actors.cli", "run", "small.yaml", "--set", "simulation.rounds=100000")
 UNANSWERED = """
 import anyio
 from actors.runs.execute import Host, simulate
@@ -46,15 +47,15 @@ def catches_sigterm(process: subprocess.Popen[Any]) -> bool:
 
 
 @contextmanager
-def running(*command: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+def running(*command: str, cwd: Path, **streams: Any) -> Iterator[subprocess.Popen[str]]:
     """The process, once it listens for signals; killed at the end whatever happens."""
-    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        wait_until(lambda: catches_sigterm(process), process)
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    with subprocess.Popen(command, cwd=cwd, text=True, **pipes) as process:
+        try:
+            wait_until(lambda: catches_sigterm(process), process)
+            yield process
+        finally:
+            process.kill()
 
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers")
@@ -64,8 +65,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-    command = (sys.executable, "-m", "actors.cli", "run", "small.yaml", "--set", "simulation.rounds=100000")
-    with running(*command, "--out", "out", cwd=tmp_path) as process:
+    with running(*ENDLESS, "--out", "out", cwd=tmp_path) as process:
         process.send_signal(kind)
         printed, _ = process.communicate(timeout=HANG_S)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())

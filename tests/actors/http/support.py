@@ -3,7 +3,6 @@
 import http.client
 import socket
 import ssl
-import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -77,15 +76,3 @@ def context_of(certificate: tuple[Path, Path]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     return context
-
-
-def until(is_so: Callable[[], bool], within_s: float = HANG_S) -> bool:
-    """Whether it comes to be so in time."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        try:
-            if is_so():
-                return True
-        except OSError:
-            continue
-    return False

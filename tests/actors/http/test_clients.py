@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 from structlog.typing import EventDict
 
 from actors.http.server import Server, ServerOptions, listen
-from tests.actors.http.support import OPTIONS, Listening, Serve, ask, context_of, send, site, until
-from tests.patience import HANG_S
+from tests.actors.http.support import OPTIONS, Listening, Serve, ask, context_of, send, site
+from tests.patience import HANG_S, wait_until
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 LARGE = b"x" * 20_000_000
@@ -48,7 +48,7 @@ def test_of_silent_clients_as_many_are_dropped_as_are_too_many(serve: Serve) -> 
     with ExitStack() as clients:
         silent = [connect(server, clients) for _ in range(OPTIONS.waiting_max + 3)]
         assert ask(server).status == 200
-        assert until(lambda: sum(map(is_open, silent)) == OPTIONS.waiting_max)
+        wait_until(lambda: sum(map(is_open, silent)) == OPTIONS.waiting_max)
         assert ask(server).status == 200
 
 
@@ -95,7 +95,7 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
             each.sendall(GET)
         for _ in range(OPTIONS.workers):
             assert gate.begun.acquire(timeout=HANG_S)
-        assert until(lambda: ask(server, "/elsewhere").status == 503)
+        wait_until(lambda: ask(server, "/elsewhere").status == 503)
         assert [ask(server, "/probe").body for _ in range(3)] == ["alive"] * 3
         gate.is_open.set()
         for each in asking:
@@ -126,14 +126,14 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(serve: Serve, monkeyp
         slow = connect(server, clients)
         slow.sendall(GET)
         slow.recv(1)
-        assert until(lambda: not server._uvicorn.server_state.connections)
+        wait_until(lambda: not server._uvicorn.server_state.connections)
         assert len(everything(slow)) < len(LARGE)
 
 
 def test_an_error_is_one_line_in_the_log_and_its_reader_learns_nothing(serve: Serve, logged: list[EventDict]) -> None:
     answer = ask(serve(), "/fails")
     assert (answer.status, answer.body) == (500, "Internal Server Error")
-    assert until(lambda: bool(logged))
+    wait_until(lambda: bool(logged))
     assert [(event["event"], event["error"]) for event in logged] == [
         ("test_request_failed", "RuntimeError: a fault of the page")
     ]

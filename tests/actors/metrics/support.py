@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry
-
 from actors.metrics.exposition import Exposition, Lifecycle
 from actors.metrics.observer import Metrics
 from actors.runtime.engine import EngineActor
@@ -40,7 +38,7 @@ class Watched:
         if domain is None:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
         self.simulation = Simulation(config, domain, oracle, observer=self.metrics, engine=engine)
-        self.exposition = Exposition(CollectorRegistry(), Lifecycle())
+        self.exposition = Exposition(Lifecycle())
         self.exposition.add_run(self.metrics)
 
     def text(self) -> str:
