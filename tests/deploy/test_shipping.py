@@ -1,13 +1,18 @@
-"""Containers, Kubernetes and systemd: what a file promises about ports, users, restarts and patience."""
+"""Containers, Kubernetes, systemd and Loki: what a file promises of ports, users, restarts, patience and labels."""
 
+import json
 import re
 import signal
 import subprocess
+from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors import run
+from actors.core.events import EVENTS
 from prism.config import Config, load_config
 from tests.catalogue import catalogue
 from tests.deploy.tools import BIN, DEPLOY, final_codes, read_yaml
@@ -106,3 +111,21 @@ def test_probes_ask_what_the_endpoint_answers() -> None:
     assert config.metrics.enabled
     paths = {name: container[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
     assert paths == {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+
+
+def test_what_is_sent_to_loki_has_labels_from_closed_sets_and_a_time(tmp_path: Path) -> None:
+    shipped = read_yaml(DEPLOY / "logs" / "vector.yaml")
+    (name,) = re.findall(r"match\(name, r'(.+)'\)", shipped["transforms"]["events"]["source"])
+    assert all(re.search(name, event.name()) for event in EVENTS)
+    assert not re.search(name, "Task was destroyed but it is pending!"), "a library's sentence is no label"
+    config = load_config("simulation: {ticks: 3}\npopulation: {size: 20}\n", "c", environment={}, overrides=())
+    run(config, out=tmp_path / "study")
+    (include,) = shipped["sources"]["runs"]["include"]
+    pattern = include.replace("${PRISM_RUNS:-/runs}", str(tmp_path))
+    (log,) = [path for path in tmp_path.glob("*/*") if fnmatch(str(path), pattern)]
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines if line["actor"] == "run"][-1] == "run_ended"
+    for line in lines:
+        assert line.keys() >= {"run_id", "event", "level"}
+        assert line["run_id"] == "study"
+        assert datetime.fromisoformat(line["timestamp"]).tzinfo is not None

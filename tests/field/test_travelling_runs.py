@@ -16,7 +16,7 @@ import pytest
 from actors.core.files import ABANDONED_AFTER_S, write_file
 from actors.store.manifest import MANIFEST
 from actors.tables.export import export
-from tests.command import short_of_room
+from tests.command import begin, end, short_of_room
 from tests.paths import ROOT
 
 CHART = """
@@ -67,11 +67,7 @@ def write_study(directory: Path) -> Path:
 
 def prism(*arguments: str | Path, cwd: Path = Path("/")) -> str:
     """Return what a command prints, which must succeed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PRISM_LOG_FORMAT": "text"}
-    command = [sys.executable, "-P", "-m", "actors.cli", *map(str, arguments)]
-    ended = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    return end(begin(*arguments, cwd=cwd)).out
 
 
 @pytest.fixture(scope="module")

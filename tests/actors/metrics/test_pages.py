@@ -55,14 +55,7 @@ def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
         endpoint(username="ann")
 
 
-def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
-    port = serve().port
-    with pytest.raises(AddressError) as caught:
-        endpoint(port=port)
-    assert str(caught.value) == (
-        f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
-        "0 for any free one"
-    )
+def test_an_address_of_another_machine_says_so_in_one_line() -> None:
     for host in ("203.0.113.7", "a" * 300):
         with pytest.raises(AddressError, match=r"cannot listen on .* set metrics.host to an address of this machine"):
             endpoint(host=host)
