@@ -43,10 +43,16 @@ def is_open(client: socket.socket) -> bool:
         return False
 
 
-def test_of_silent_clients_as_many_are_dropped_as_are_too_many(serve: Serve) -> None:
+BEGUN = (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+
+
+def test_of_clients_with_half_a_request_as_many_are_dropped_as_are_too_many(serve: Serve) -> None:
     server = serve()
     with ExitStack() as clients:
         silent = [connect(server, clients) for _ in range(OPTIONS.waiting_max + 3)]
+        for number, each in enumerate(silent):
+            with suppress(OSError):  # it may have been dropped already
+                each.sendall(BEGUN[number % len(BEGUN)])
         assert ask(server).status == 200
         wait_until(lambda: sum(map(is_open, silent)) == OPTIONS.waiting_max)
         assert ask(server).status == 200
@@ -149,6 +155,7 @@ STRANGE = (
     b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 70_000 + b"\r\n\r\n",
     b"GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\nx",
     b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     b"",
 )

@@ -11,9 +11,9 @@ from threading import Thread
 import pytest
 
 from actors.core.errors import AddressError
-from actors.core.events import PhaseChanged
+from actors.core.events import PhaseChanged, RunEnded
 from actors.core.phase import Phase
-from actors.metrics.endpoint import Scrapes
+from actors.metrics.endpoint import OF_PROMETHEUS, Scrapes
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
 from tests.actors.metrics.conftest import Serve, endpoint
@@ -124,3 +124,12 @@ def test_the_wait_ends_with_the_second_scrape_after_the_end() -> None:
     scrapes.add()
     waiting.join(30.0)
     assert not waiting.is_alive()
+
+
+def test_a_reader_that_does_not_scrape_as_prometheus_does_is_not_waited_for(serve: Serve) -> None:
+    server = serve(linger_s=3600.0)
+    assert ask(server, "/metrics").status == 200
+    server.hear(RunEnded(reason="SIGTERM", ticks=1))
+    server.close()  # at once
+    assert ask(other := serve(), "/metrics", "GET", None, **{OF_PROMETHEUS: "10"}).status == 200
+    assert other._scrapes._latest > float("-inf")
