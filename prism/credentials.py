@@ -42,11 +42,6 @@ def looks_like_key(text: str) -> bool:
     return _KEY.search(text) is not None or _AUTHORIZATION.search(VARIABLE.sub("", text)) is not None
 
 
-def names_variable(text: str) -> bool:
-    """Return whether a text names an environment variable in the form `$NAME` or `${NAME}`."""
-    return VARIABLE.search(text) is not None
-
-
 def is_variable_name(text: str) -> bool:
     """Return whether a text can be meant as the name of an environment variable, and not as a key.
 
@@ -70,18 +65,14 @@ def secrets_in(value: Any, place: str) -> Iterator[str]:
     elif isinstance(value, Mapping):
         named = any(isinstance(value.get(key), str) and is_secret_name(value[key]) for key in _NAMING)
         for name, inner in value.items():
-            path = f"{place}.{name if str(name).isprintable() and name else repr(name)}"
-            if isinstance(inner, str) and inner and (_is_secret_field(str(name)) or (named and name == _NAMED)):
+            path, plain = f"{place}.{name or repr(name)}", _PLAIN_NAME.sub("", _hyphenated(str(name)))
+            if isinstance(inner, str) and inner and (is_secret_name(plain) or (named and name == _NAMED)):
                 yield path
             else:
                 yield from secrets_in(inner, path)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             yield from secrets_in(inner, f"{place}[{index}]")
-
-
-def _is_secret_field(name: str) -> bool:
-    return is_secret_name(_PLAIN_NAME.sub("", _hyphenated(name)))
 
 
 def _hyphenated(name: str) -> str:

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from prism.quoting import printable
 from prism.wording import cut
 
 TOLD_MAX = 20
@@ -65,7 +66,8 @@ class ConfigError(PrismError):
         self.others: tuple[ConfigError, ...] = ()
         """The further mistakes of the configuration, as far as they are known: a line of the text each."""
         place = source if line is None else f"{source}:{line}"
-        super().__init__(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}")
+        # A value in it may have a line end, and each error is one line.
+        super().__init__(printable(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}"))
 
     def __str__(self) -> str:
         """Return the message: a line for each thing that is wrong."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum, unique
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -28,26 +27,15 @@ TIMEOUT: Final = "timeout"
 """The trigger that comes where the last one led nowhere."""
 
 
-@unique
-class NoEffectKind(StrEnum):
-    STATE = "state"
-    ROW = "row"
-    DELAY = "delay"
-    ATTRIBUTE = "attribute"
-    MEASURE = "measure"
-    INTERVENTION = "intervention"
-
-
 class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a configuration without an effect.
 
     Args:
-        kind: what it is.
         place: a state of the chart, or the key of the setting.
         message: why it has no effect, in words.
     """
 
-    kind: NoEffectKind
+    kind: Literal["state", "row", "delay", "attribute", "measure", "intervention"]
     place: str
     message: str
 
@@ -153,7 +141,7 @@ def unreached(chart: Statechart[Any]) -> Iterator[NoEffect]:
     for state in type(chart.initial):
         if state in chart.states and state not in reached:
             message = f"no rows lead here from {chart.initial}, so nobody enters it"
-            yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message=message)
+            yield NoEffect(kind="state", place=state.value, message=message)
 
 
 def idle_interventions(config: Config) -> Iterator[NoEffect]:
@@ -166,4 +154,4 @@ def idle_interventions(config: Config) -> Iterator[NoEffect]:
             config = with_settings(config, settings)
             if config == before:
                 message = f"set at tick {tick:,} changes nothing: what it asks for is so already"
-                yield NoEffect(kind=NoEffectKind.INTERVENTION, place=places[id(each)], message=message)
+                yield NoEffect(kind="intervention", place=places[id(each)], message=message)

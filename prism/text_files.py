@@ -7,6 +7,7 @@ import csv
 import html
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Final, NamedTuple
 
@@ -72,8 +73,10 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
     if "\0" in text:  # also UTF-16 without a byte order mark
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(source, f"expected text, got a character of number 0{way_out}", line=line)
-    if not is_utf8 and not data.isascii() and _is_utf8(data):  # most other encodings read any bytes
-        raise InputError(source, f"expected {encoding} text, got utf-8: set {setting}: utf-8")
+    if not is_utf8 and not data.isascii():  # most other encodings read any bytes
+        with suppress(UnicodeDecodeError):
+            data.decode(UTF8)
+            raise InputError(source, f"expected {encoding} text, got utf-8: set {setting}: utf-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -130,27 +133,23 @@ def read_table(text: str, source: str, names: Collection[str], *, keeps_blank: b
         return sum(cell.strip().lower() in known for cell in cells), len(cells)
 
     separator = max(SEPARATORS, key=count)
-    stripped = ((line, [*map(str.strip, cells)]) for line, cells in _rows(text, source, separator))
-    rows = (row for row in stripped if keeps_blank or any(row[1]))
+    rows = _rows(text, source, separator, keeps_blank)
     line, header = next(rows, (1, []))
-    return Table(line, header, _of_width(rows, len(header), source), separator)
+    return Table(line, header, rows, separator)
 
 
-def _of_width(rows: Iterator[tuple[int, list[str]]], width: int, source: str) -> Iterator[tuple[int, list[str]]]:
-    for line, cells in rows:
-        if len(cells) != width:
-            raise InputError(source, f"expected {counted(width, 'column')}, got {len(cells)}", line=line)
-        yield line, cells
-
-
-def _rows(text: str, source: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: str, source: str, separator: str, keeps_blank: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is no blank line, with the line on which it begins: a quoted text may hold line ends."""
     lines = (f"{line}\n" for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=separator, strict=True)
-    line = 1
+    line, width = 1, 0
     try:
-        for cells in reader:
-            if cells:
+        for row in reader:
+            cells = [*map(str.strip, row)]
+            if cells and (keeps_blank or any(cells)):
+                width = width or len(cells)
+                if len(cells) != width:
+                    raise InputError(source, f"expected {counted(width, 'column')}, got {len(cells)}", line=line)
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
@@ -169,11 +168,3 @@ def plain_number(text: str) -> float | None:
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
     return float(text) if _PLAIN.fullmatch(text) else None
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode(UTF8)
-    except UnicodeDecodeError:
-        return False
-    return True

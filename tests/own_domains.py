@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from actors.factory.own_code import imported_as, own_finder
-from actors.runs.compatibility import own_code_sha256
 
 DECLARED = 'int = setting(3, "number of lights", ge=1)'
 CROSSING = f"""\
@@ -60,7 +59,6 @@ def write_study(path: Path, source: str = CROSSING) -> Study:
 @contextmanager
 def path_restored() -> Iterator[None]:
     """Restore Python's path, and forget the modules of studies, as if the block had been a process of its own."""
-    own_code_sha256.cache_clear()
     path, places, known = list(sys.path), dict(own_finder.places), set(sys.modules)
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from traceback import format_exc
 
@@ -14,7 +15,7 @@ from actors.core.errors import AddressError, InterruptedRunError, PlaceError, Ru
 from actors.core.machine import safe_path
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import escape_unencodable, name_standard_output, open_missing, protect_standard_error
-from actors.runs.signals import EXIT_BASE, StopOnSignal, end
+from actors.runs.signals import EXIT_BASE, leave
 from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
 
@@ -109,7 +110,7 @@ def main() -> None:
             click.echo(printable_lines(format_exc()), file=sys.stderr, nl=False)
     finally:
         output.reset()
-    end.leave(code)
+    leave(code)
 
 
 def _problem(error: Exception) -> str | None:
@@ -163,5 +164,5 @@ def exit_code(error: PrismError) -> int:
     if isinstance(error, OracleUnavailableError):
         return EXIT_ORACLE
     if isinstance(error, InterruptedRunError):
-        return EXIT_BASE + StopOnSignal.number(error.signal)
+        return EXIT_BASE + signal.Signals[error.signal]
     return EXIT_FAILED

@@ -40,7 +40,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.execute import create_run
 from actors.runs.fork import fork as branch_off
 from actors.runs.replay import replay as run_again
-from actors.runs.resume import Accepted, plan_resume, resume_run
+from actors.runs.resume import resume_run
 from actors.store.lock import locked
 from actors.store.manifest import read_manifest
 from prism.domain import said_by
@@ -110,11 +110,16 @@ def resume(  # one for each option
     """
     read_manifest(path)
     ask_to_run_code(path, overrides)
-    accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
-        plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build_with_progress)
-        with step_shown("reading the journal"):
-            found, notes = resume_run(plan)
+        found, notes = resume_run(
+            path,
+            ticks=ticks,
+            overrides=overrides,
+            accept_settings=accept_settings,
+            cut_damage=cut_damage,
+            build=build_with_progress,
+            reading=lambda: step_shown("reading the journal"),
+        )
         for note in notes:
             say(note, level="warning")
         if found.is_done:
@@ -173,7 +178,7 @@ def fork(  # one for each option
             text = f"{child.path}: ready; run it with: prism resume {child.path}"
             show({"directory": child.path, "next": f"prism resume {child.path}"}, lambda: [text], brief=text)
             return
-        found, _ = resume_run(plan_resume(child.path, build=build_with_progress))
+        found, _ = resume_run(child.path, build=build_with_progress)
         try:
             run_and_report(found, served.enter_context(observation(found.config)), details=details)
         except OracleUnavailableError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -28,7 +29,7 @@ from actors.metrics.observation import Observation
 from actors.pages.words import interval, is_far
 from actors.runs.execute import Display, Host, Run
 from actors.runs.resume import execute_through_losses
-from actors.runs.signals import EXIT_BASE, StopOnSignal
+from actors.runs.signals import EXIT_BASE
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of
 from actors.runtime.gc_pause import share_one_heap
@@ -99,7 +100,7 @@ def run_and_report(run: Run, observed: Observation, *, details: bool = False) ->
     if summary.stopped_by in {SPEND_CAP, FALLBACK_SHARE}:
         sys.exit(EXIT_SPENT)
     if summary.stopped_by is not None:
-        sys.exit(EXIT_BASE + StopOnSignal.number(summary.stopped_by))
+        sys.exit(EXIT_BASE + signal.Signals[summary.stopped_by])
 
 
 def _print_fallbacks(summary: Summary, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -54,8 +54,8 @@ def read_config(
         UntrustedCodeError: it is the configuration of a run, and names code that its user has not allowed.
     """
     file = Path(path)
-    variables = os.environ if environment is None else environment
     with telling_kind(file, RUN):
+        variables = os.environ if environment is None else environment
         placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
     wrong, sharing = list[ConfigError](), placed.config.oracle.sharing
@@ -140,20 +140,16 @@ def read_text(path: Path, hint: str = "write one to start from with: prism init 
     try:
         # A descriptor of this process may be a pipe: `prism run /dev/stdin`, or `prism run <(sed ...)` in a shell. To
         # open its path again would wait for the writer of a named pipe.
-        own = _OWN_DESCRIPTOR.fullmatch(str(path))
-        with ExitStack() as files:
-            if own is None:
-                descriptor = files.enter_context(opened(path))
-            else:
-                descriptor = os.dup(int(own[1] or 0))
-                files.callback(os.close, descriptor)
-            data = read_descriptor(descriptor, CONFIG_BYTES_MAX)
+        if (own := _OWN_DESCRIPTOR.fullmatch(str(path))) is not None:
+            data = read_descriptor(int(own[1] or 0), CONFIG_BYTES_MAX)
+        else:
+            with opened(path) as descriptor:
+                data = read_descriptor(descriptor, CONFIG_BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), f"no such file; {hint}") from None
     except (NotRegularError, IsADirectoryError) as error:
-        kind = error.kind if isinstance(error, NotRegularError) else "directory"
-        told = f"is a {kind}; expected a YAML file"
-        if kind == "directory" and _is_of_run(path):
+        told = f"is a {error.kind if isinstance(error, NotRegularError) else 'directory'}; expected a YAML file"
+        if _is_of_run(path):
             told = f"is the directory of a run: `prism resume {path}` goes on with it; {path}/config.yaml is its file"
         raise ConfigError(str(path), told) from None
     except OSError as error:

@@ -20,7 +20,7 @@ from prism.config import Config
 from prism.config.attributes import PLACE, TRAITS
 from prism.config.model import ColumnsConfig
 from prism.config.section import DOMAIN, plain_settings
-from prism.domain import Domain, QuestionFields, said_by
+from prism.domain import Domain, said_by
 from prism.errors import PrismError
 from prism.no_effect import NoEffect, idle_interventions, unreached
 from prism.sharing.table import archetypes_of, fields_of
@@ -74,26 +74,25 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     return BuiltDomain(domain, {source.name: source.sha256})
 
 
-class _HashedInputs:
+class _HashedInputs(NamedTuple):
     """The input files that a domain of its own reads, with the SHA-256 of each.
 
     Args:
         kept: `{file as the domain calls it: the one that the run keeps}`.
     """
 
-    def __init__(self, kept: Mapping[str, str]) -> None:
-        self.hashes: dict[str, str] = {}
-        self._kept = kept
+    kept: Mapping[str, str]
+    hashes: dict[str, str]
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, unpacked if its name ends in .gz."""
-        source = read_input(self._kept.get(path, path))
+        source = read_input(self.kept.get(path, path))
         self.hashes[source.name] = source.sha256
         return source.data
 
 
 def _own(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
-    own, inputs = find_own_domain(config.simulation), _HashedInputs(config.simulation.domain_inputs)
+    own, inputs = find_own_domain(config.simulation), _HashedInputs(config.simulation.domain_inputs, {})
     on_step(f"building {own.code.reference}")
     return BuiltDomain(build_own_domain(own, config, inputs), inputs.hashes, own.code.files)
 
@@ -103,12 +102,7 @@ DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"s
 
 def shipped_shows() -> list[type[Show]]:
     """Return the shows of the domains that come with PRISM."""
-    return [_shipped_show(name) for name in DOMAINS]
-
-
-def _shipped_show(name: str) -> type[Show]:
-    show: type[Show] = import_module(f"prism.{name}.show").SHOW
-    return show
+    return [import_module(f"prism.{name}.show").SHOW for name in DOMAINS]
 
 
 def show_of(config: Config) -> Show:
@@ -118,7 +112,8 @@ def show_of(config: Config) -> Show:
     any domain.
     """
     if not is_own(config):
-        return _shipped_show(config.simulation.domain)(config)
+        show: type[Show] = import_module(f"prism.{config.simulation.domain}.show").SHOW
+        return show(config)
     try:
         return show_of_own(find_own_domain(config.simulation), config)
     except (PrismError, ActorError):
@@ -138,7 +133,8 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
     """
     prompted, inputs = with_prompt(config)
     built = DOMAINS.get(config.simulation.domain, _own)(prompted, on_step)
-    check_sharing(config, lambda: fields_of(config, built.domain))
+    if config.oracle.sharing.by != "none":
+        archetypes_of(config, fields_of(config, built.domain))  # refuses what its questions cannot share
     return built._replace(inputs={**built.inputs, **inputs})
 
 
@@ -171,13 +167,6 @@ def own_code(config: Config, beside: Path | None = None) -> list[OwnCode]:
 def entrust(config: Config, beside: Path | None = None) -> None:
     """Let the code that a configuration names be run here, now and later: its user has named the configuration."""
     allow(own_code(config, beside))
-
-
-def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
-    """Check that the domain's questions can share judgements as configured, if the configuration shares any."""
-    if config.oracle.sharing.by == "none":
-        return
-    archetypes_of(config, fields())
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
@@ -215,11 +204,11 @@ def settled(config: Config) -> Config:
 def located(config: Config, own: OwnDomain) -> Config:
     """Return a configuration that names the directory in which its domain was found."""
     directory, simulation = own.code.directory, config.simulation
-    if directory is not None and is_kept(simulation.domain_path):
-        return config
     if directory is None:
-        return replace(config, simulation=replace(simulation, domain_path=None))
-    return replace(config, simulation=replace(simulation, domain=own.code.reference, domain_path=str(directory)))
+        simulation = replace(simulation, domain_path=None)
+    elif not is_kept(simulation.domain_path):
+        simulation = replace(simulation, domain=own.code.reference, domain_path=str(directory))
+    return replace(config, simulation=simulation)
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:

@@ -15,7 +15,6 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial, reduce
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
@@ -37,7 +36,7 @@ from prism.errors import ConfigError, InputError
 from prism.llm.prompt import NEEDED, SHIPPED, Template, template_file
 from prism.llm.prompt import PATH as PROMPT
 from prism.social.people.hours import parse_hours
-from prism.social.people.margins import Margins, MarginTable, parse_margin
+from prism.social.people.margins import Margins, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
@@ -77,7 +76,7 @@ _places: dict[str, Path] = {}
 
 Kept = OrderedDict[tuple[object, ...], tuple[int, Any]]
 """`{file's hash and how it is read: (bytes, content)}`, the latest used last."""
-_kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
+_kept: Kept | None = None
 C = TypeVar("C")
 T = TypeVar("T")
 
@@ -106,18 +105,23 @@ def load_population(
     graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, GRAPH, "graph", on_step)
     named = config.activity.hours if isinstance(config.activity.hours, str) else None
     hours, of_hours = _parsed(named, parse_hours, config, HOURLY)
-    tables = list[MarginTable]()
-    for name in config.margins:
-        table, of_table = _parsed(name, parse_margin, config, SHARES)
-        tables += [] if table is None else [table]
-        hashes |= of_table
-    margins = Margins(tables, config) if tables else None
+    margins = [_parsed(name, parse_margin, config, SHARES) for name in config.margins]
+    tables = [table for table, _ in margins if table is not None]
     posts, of_posts = load_posts(config)
     if looks and graph is None and not profiles:
         graph = LateGraph(config.size, partial(generate, config.graph, config.size, seed))
     population = build_population(
-        config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
+        config,
+        seed,
+        profiles=profiles,
+        graph=graph,
+        hours=hours,
+        margins=Margins(tables, config) if tables else None,
+        posts=posts,
+        on_step=on_step,
     )
+    for _, of_table in margins:
+        hashes |= of_table
     return population, hashes | of_graph | of_hours | of_posts
 
 
@@ -129,20 +133,19 @@ def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
         ConfigError: the template cannot be filled, or the domain takes none.
     """
     name, asks, domain = config.llm.prompt, config.oracle.backend != "choice", config.simulation.domain
-    if domain == "economy" and name in SHIPPED:
-        if asks and name != LLMConfig().prompt:
-            problem = f"{name} is about people on a feed; expected a template of your own, or none"
-            raise ConfigError("configuration", problem, key=PROMPT)
-        return config, {}
-    if not asks and "\n" not in name and not locate_input(name).is_file():  # nobody needs it
+    is_text, is_shipped = "\n" in name, domain == "economy" and name in SHIPPED
+    if is_shipped and asks and name != LLMConfig().prompt:
+        problem = f"{name} is about people on a feed; expected a template of your own, or none"
+        raise ConfigError("configuration", problem, key=PROMPT)
+    if is_shipped or (not asks and not is_text and not locate_input(name).is_file()):  # nobody needs it
         return config, {}
     text, hashes = name, dict[str, str]()
-    if "\n" not in name:
+    if not is_text:
         source = read_input(name, bytes_max=PROMPT_BYTES_MAX)
         text = decode_text(source.data, name)
         text = text if "\n" in text else f"{text}\n"
         hashes = {name: source.sha256} if asks else {}
-    template = Template(text, PROMPT if "\n" in name else name)
+    template = Template(text, PROMPT if is_text else name)
     if domain == "economy":
         from prism.economy.components import PLACEHOLDERS  # noqa: PLC0415  # a run needs one of the domains
 
@@ -178,7 +181,7 @@ def _parsed(
     on_step(f"reading {name}")
     with fitting_memory(name):
         source = read_input(name)
-        key, kept = (source.sha256, source.name, what, repr(config)), _kept.get() if what else None
+        key, kept = (source.sha256, source.name, what, repr(config)), _kept if what else None
         if kept is not None and key in kept:
             kept.move_to_end(key)
         else:
@@ -196,7 +199,19 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     """Return the contents of a file, unpacked if it is packed with gzip."""
     name = str(path)
     try:
-        raw = _raw(name, bytes_max)
+        # What goes wrong later is no fault of the file, such as a disk that is full.
+        try:
+            with fitting_memory(name):
+                raw = read_regular(locate_input(name), bytes_max)
+        except FileNotFoundError:
+            raise InputError(name, _no_such_file(name)) from None
+        except NotRegularError as error:
+            # A pipe or a device cannot be read a second time, when the run is repeated.
+            raise InputError(name, f"is a {error.kind}: expected a file") from None
+        except OSError as error:
+            if isinstance(error, TooLargeError):
+                raise
+            raise InputError(name, f"cannot be read: {error.strerror}") from None
         digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
         if kept not in {None, digest}:
             raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
@@ -209,33 +224,13 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     return Input(name=name, data=data, sha256=digest)
 
 
-def _raw(name: str, bytes_max: int) -> bytes:
-    """Return the bytes of a file. What goes wrong later is no fault of the file, such as a disk that is full."""
-    try:
-        with fitting_memory(name):
-            return read_regular(locate_input(name), bytes_max)
-    except TooLargeError:
-        raise
-    except FileNotFoundError:
-        raise InputError(name, _no_such_file(name)) from None
-    except NotRegularError as error:
-        # A pipe or a device cannot be read a second time, when the run is repeated.
-        raise InputError(name, f"is a {error.kind}: expected a file") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror}") from None
-
-
-@contextmanager
-def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
-    """Keep the graphs and profiles that are read in the block, a few of them, for other runs in it.
+def share_inputs() -> None:
+    """Keep the graphs and profiles that this process reads from now on, a few of them, for its other runs.
 
     They are known by the hash of their file, and never changed, so runs do not differ by it.
     """
-    token = _kept.set(OrderedDict() if kept is None else kept)
-    try:
-        yield
-    finally:
-        _kept.reset(token)
+    global _kept  # noqa: PLW0603  # of the process
+    _kept = OrderedDict() if _kept is None else _kept
 
 
 @contextmanager
@@ -270,7 +265,7 @@ def plain_name(name: str) -> str:
 
 def note_places(names: Iterable[str], directory: Path) -> None:
     """Note that the kept inputs with these names are in a directory: that of a run, or of an experiment."""
-    _places.update({name: directory / name for name in names if is_kept(name)})
+    note_files({name: directory / name for name in names if is_kept(name)})
 
 
 def note_files(places: Mapping[str, Path]) -> None:
@@ -294,39 +289,31 @@ def locate_input(name: str) -> Path:
 
 
 def with_inputs_beside(config: Config, directory: Path) -> Config:
-    """Return the configuration; paths of input files that lie only beside it, in `directory`, get that directory.
-
-    Inputs that a run keeps have the names that the run gave them.
-    """
+    """Return the configuration; paths of input files that lie only beside it, in `directory`, get that directory."""
 
     def find(name: str) -> str:
         is_here = is_kept(name) or name in SHIPPED or Path(name).exists() or not (directory / name).exists()
         return name if is_here else str(directory / name)
 
-    return with_inputs(config, find, lambda name: name)
+    return with_inputs(config, find)
 
 
-def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callable[[str], str]) -> Config:
-    """Return the configuration with other names of its input files."""
-    simulation = config.simulation
-    new: dict[str, Any] = {
-        "simulation.domain_inputs": {name: rename_own(place) for name, place in simulation.domain_inputs.items()},
-        "domain": _with_texts(config.domain, rename_own),
-        "population.margins": tuple(map(rename, config.population.margins)),
-    }
+def with_inputs(config: Config, rename: Callable[[str], str]) -> Config:
+    """Return the configuration with other names of the input files that its settings name."""
+    new: dict[str, Any] = {"population.margins": tuple(map(rename, config.population.margins))}
     for path in (*PATHS, *([TAPE_PATH] if replays_tape(config) else ())):
         named = reduce(getattr, path.split("."), config)
         new |= {path: rename(named)} if isinstance(named, str) and "\n" not in named else {}
     return with_settings(config, new)
 
 
-def _with_texts(value: Any, rename: Callable[[str], str]) -> Any:
-    """Return a value of JSON with other texts in it."""
+def with_texts(value: Any, new: Mapping[str, str]) -> Any:
+    """Return a value of JSON with other texts in it, `{text: the new one}`, except the names."""
     if isinstance(value, str):
-        return rename(value)
+        return new.get(value, value)
     if isinstance(value, dict):
-        return {name: _with_texts(inner, rename) for name, inner in value.items()}
-    return [_with_texts(inner, rename) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: with_texts(inner, new) for name, inner in value.items()}
+    return [with_texts(inner, new) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -341,8 +328,8 @@ def kept_inputs(config: Config) -> list[str]:
     """Return the names of the kept inputs that a configuration names, files and code."""
     simulation = config.simulation
     names = [*input_paths(config).values(), *simulation.domain_inputs.values(), *texts_in(config.domain)]
-    others = [simulation.domain_path, config.oracle.tape_path]
-    return [*dict.fromkeys(name for name in [*names, *others] if name is not None and is_kept(name))]
+    names += [simulation.domain_path or "", config.oracle.tape_path or ""]
+    return [*dict.fromkeys(filter(is_kept, names))]
 
 
 def input_paths(config: Config) -> dict[str, str]:
@@ -377,9 +364,8 @@ def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = 
 
 def _no_such_file(name: str) -> str:
     """Return the problem with an input file that is missing: where it was looked for."""
-    if is_kept(name):
-        return f"is missing: it was looked for in {place_of(name).parent}; {BRING_ALONG}"
-    return f"no such file in {locate_input(name).absolute().parent}"
+    kept = f"is missing: it was looked for in {place_of(name).parent}; {BRING_ALONG}"
+    return kept if is_kept(name) else f"no such file in {locate_input(name).absolute().parent}"
 
 
 def _table_in(data: bytes, name: str, bytes_max: int) -> bytes:

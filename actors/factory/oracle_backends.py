@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import anyio
 import structlog
@@ -31,13 +31,6 @@ LOADING = "loading"
 """The reason of a failure: the server has not loaded the model yet."""
 LOADING_EVERY_S = 2.0
 """The time between two checks of a server that is loading the model at the start."""
-
-
-class MakesOracle(Protocol):
-    """A domain, or another object that makes an oracle from a model."""
-
-    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
-        """Return the oracle that asks this model; without a model, return the embedded oracle."""
 
 
 class OpenOracle(NamedTuple):
@@ -82,21 +75,18 @@ def check_oracle(config: Config) -> None:
         check_place(path)
 
 
-def ignore_wait(_: str) -> None:
-    """Do nothing about a wait."""
-
-
 @asynccontextmanager
 async def open_oracle(
     config: Config,
-    domain: MakesOracle,
+    make: Callable[..., Oracle[Any]],
     directory: Path | None,
     oracle: Oracle[Any] | None = None,
-    on_wait: Callable[[str], None] = ignore_wait,
+    on_wait: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[OpenOracle]:
     """Provide the oracle of a run, checked and warmed up, and close it at the end.
 
     Args:
+        make: as `Domain.oracle`: returns the oracle that asks a model, or without one the embedded oracle.
         directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
             a run in memory.
     """
@@ -104,7 +94,7 @@ async def open_oracle(
         yield OpenOracle(oracle, type(oracle).__qualname__, None)
         return
     if config.oracle.backend == "choice":
-        embedded = domain.oracle()
+        embedded = make()
         yield OpenOracle(embedded, _labelled(embedded.description, config), None)
         return
     mode = config.oracle.tape
@@ -120,7 +110,7 @@ async def open_oracle(
         form += f"; by {config.llm.by.attribute}" if config.llm.by.attribute else ""
         models = ", ".join((health.model, *config.llm.models[1:]))
         text = f"{models} by {health.server} {where}, {form}; {health.note}".rstrip("; ")
-        yield OpenOracle(domain.oracle(asked), _labelled(text, config), health)
+        yield OpenOracle(make(asked), _labelled(text, config), health)
 
 
 async def check_models(config: Config, model: LanguageModel) -> Health:
@@ -133,14 +123,12 @@ async def check_models(config: Config, model: LanguageModel) -> Health:
             mine, theirs = asdict(replace(model.identity, model=name)), asdict(other.identity)
             if not health.note.startswith(note):  # recording on a tape adds to its note
                 mine["note"], theirs["note"] = health.note, note
-            if mine != theirs:
-                differing = ", ".join(
-                    f"{key} is {theirs[key]!r}, not {own!r}" for key, own in mine.items() if theirs[key] != own
-                )
-                raise OracleUnavailableError(
-                    f"llm.by.models: {name} is asked otherwise than {config.llm.model}: {differing}; "
-                    "all models of a run need to be asked in the same way: llm.method=json leaves out probabilities"
-                )
+            if differing := [
+                f"{key} is {theirs[key]!r}, not {own!r}" for key, own in mine.items() if theirs[key] != own
+            ]:
+                problem = f"{name} is asked otherwise than {config.llm.model}: {', '.join(differing)}"
+                need = "all models of a run need to be asked in the same way: llm.method=json leaves out probabilities"
+                raise OracleUnavailableError(f"llm.by.models: {problem}; {need}")
     return health
 
 

@@ -81,23 +81,20 @@ class KnownCode:
         self._here: set[str] = set()
         """The keys that this process has added: the record may be on a disk that cannot be written."""
 
-    @property
-    def keys(self) -> set[str]:
-        return self._here | self._recorded()
-
     def add(self, keys: Iterable[str]) -> None:
         """Add keys, for this process and, if the record can be written, for later ones."""
-        new = dict.fromkeys(key for key in keys if key not in self._here)
+        known = self.keys
+        new = [key for key in dict.fromkeys(keys) if key not in known]
         self._here.update(new)
-        path, known = self.path(), self._recorded() if new else set()
-        lines = "".join(f"{key}\n" for key in new if key not in known)
-        if path is None or not lines:
+        if not new or (path := self.path()) is None:
             return
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(descriptor, lines.encode())  # one write: processes that do so at once do not mix their lines
+                os.write(
+                    descriptor, "".join(f"{key}\n" for key in new).encode()
+                )  # one write: processes that do so at once do not mix their lines
             finally:
                 os.close(descriptor)
 
@@ -111,14 +108,16 @@ class KnownCode:
             return None
         return state / "prism" / "code"
 
-    def _recorded(self) -> set[str]:
-        """Return the keys of the record; none if others could have written it."""
+    @property
+    def keys(self) -> set[str]:
+        """The keys of this process and of the record, unless others could have written that."""
         if (path := self.path()) is not None:
             with suppress(OSError), opened_as_it_is(path) as descriptor:
                 found = os.fstat(descriptor)
                 if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
-                    return set(read_descriptor(descriptor, RECORD_BYTES_MAX).decode(errors="replace").splitlines())
-        return set()
+                    text = read_descriptor(descriptor, RECORD_BYTES_MAX).decode(errors="replace")
+                    return self._here.union(text.splitlines())
+        return {*self._here}
 
 
 known_code = KnownCode()
@@ -148,8 +147,8 @@ class OwnCode(NamedTuple):
     @property
     def sources(self) -> dict[Path, str]:
         """`{file of Python: SHA-256}`."""
-        parts = [(place.parent, name, each) for place in self.files for name, each in sources_of([place]).items()]
-        return {above / name: sha256(each).hexdigest() for above, name, each in parts if name.endswith(".py")}
+        sources = ((place.parent / name, each) for place in self.files for name, each in sources_of([place]).items())
+        return {file: sha256(each).hexdigest() for file, each in sources if file.suffix == ".py"}
 
 
 def allow(codes: Sequence[OwnCode]) -> None:
@@ -204,33 +203,35 @@ def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> Own
         if top == "__main__":
             raise domain_error("a domain in __main__ cannot be found again; write it to a module of its own")
         if named is not None and is_kept(named):
-            kept = place_of(named).resolve()
-            files = _kept_files(kept, str(kept_sha256(named)))
-            if _place_in(kept, top) in files:
-                return OwnCode(reference, files, kept, str(kept_sha256(named)))
+            kept, expected = place_of(named).resolve(), str(kept_sha256(named))
+            if not kept.is_dir():
+                raise domain_error(f"{kept}: no such directory; the run has kept its code there")
+            sources = sources_below(kept, kept)
+            others = {path.relative_to(kept).as_posix() for path in kept.rglob("*") if not path.is_dir()}
+            if sources_sha256(sources) != expected or others != sources.keys():
+                strange = min(others - sources.keys(), default="its SHA-256 is another")
+                raise domain_error(f"{kept}: is not the code that the run has kept: {strange}")
+            if (kept_files := tuple(sorted(kept.iterdir()))) and _place_in(kept, top) in kept_files:
+                return OwnCode(reference, kept_files, kept, expected)
             named = None
-        spec = on_path(top)
-        is_on_path = spec is not None
+        is_on_path = (spec := on_path(top)) is not None
         if spec is None:
             directories = [Path.cwd()] if beside is None else [beside.absolute(), Path.cwd()]
             if named is not None:  # as it is named from here, or else beside the configuration
                 directories.insert(0, Path("" if beside is None or Path(named).exists() else beside, named).absolute())
             spec = next((found for each in directories if (found := _spec_in(each.resolve(), top)) is not None), None)
             if spec is None:
-                looked = ", ".join(dict.fromkeys(map(str, directories)))
-                raise domain_error(
-                    f"no module {top!r} on Python's path or in {looked}; install it, or name its directory "
-                    "in simulation.domain_path or PYTHONPATH"
-                )
+                looked = f"on Python's path or in {', '.join(dict.fromkeys(map(str, directories)))}"
+                remedy = "install it, or name its directory in simulation.domain_path or PYTHONPATH"
+                raise domain_error(f"no module {top!r} {looked}; {remedy}")
         places = paths_of(spec)
         if not places or any(path.is_file() and path.suffix != ".py" for path in places):
-            raise domain_error(
-                f"the module {top!r} has no Python source in a file, by which a resume could know it again"
-            )
-        if is_installed(places[0].parent):
-            return OwnCode(reference, tuple(places), None, sources_sha256(sources_of(places)), is_on_path)
-        files = with_siblings(places)
-        return OwnCode(reference, files, files[0].parent, sources_sha256(sources_of(files)), is_on_path)
+            problem = "has no Python source in a file, by which a resume could know it again"
+            raise domain_error(f"the module {top!r} {problem}")
+        is_package = is_installed(places[0].parent)
+        files = tuple(places) if is_package else with_siblings(places)
+        directory = None if is_package else places[0].parent
+        return OwnCode(reference, files, directory, sources_sha256(sources_of(files)), is_on_path)
     except OSError as error:
         raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
 
@@ -244,28 +245,13 @@ def _reference_of(name: str) -> str:
     if not points:
         known = [*SHIPPED_DOMAINS, *sorted({point.name for point in offered})]
         is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name)
-        guess = meant(name, known) or (f"; did you mean {name}:build?" if is_module else "")
-        raise domain_error(
-            f"expected {', '.join(known)}, or module:function for a domain of your own, got {name!r}{guess}"
-        )
+        guess = meant(name, known) or f"; did you mean {name}:build?" * (is_module is not None)
+        problem = f"expected {', '.join(known)}, or module:function for a domain of your own"
+        raise domain_error(f"{problem}, got {name!r}{guess}")
     if len({point.value for point in points}) > 1:
         owners = " and ".join(sorted(point.dist.name if point.dist is not None else point.value for point in points))
         raise domain_error(f"{owners} both install a domain called {name}; name one as module:function")
-    if not _REFERENCE.fullmatch(points[0].value):
-        raise domain_error(f"the entry point {name} is {points[0].value!r}; expected module:function")
     return points[0].value
-
-
-def _kept_files(directory: Path, expected: str) -> tuple[Path, ...]:
-    """Return the modules and packages that a run has kept. Raises ConfigError if they are not what it has kept."""
-    if not directory.is_dir():
-        raise domain_error(f"{directory}: no such directory; the run has kept its code there")
-    sources = sources_below(directory, directory)
-    others = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()}
-    if sources_sha256(sources) != expected or others != sources.keys():
-        strange = min(others - sources.keys(), default="its SHA-256 is another")
-        raise domain_error(f"{directory}: is not the code that the run has kept: {strange}")
-    return tuple(sorted(directory.iterdir()))
 
 
 def on_path(top: str) -> ModuleSpec | None:
@@ -380,9 +366,6 @@ def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -
     except PrismError:
         raise
     except (Exception, SystemExit) as error:  # a user's code may raise anything
-        name = error.name if isinstance(error, ModuleNotFoundError) else None
-        if name is not None and (module_name == name or module_name.startswith(f"{name}.")):
-            raise domain_error(f"no module {name!r}") from None
         raise domain_error(f"{module_name} cannot be imported: {raised(error)}") from error
     for place in code.files:
         _note_import(place.stem)
@@ -400,6 +383,11 @@ def _note_import(top: str) -> str:
         spec = sys.modules[top].__spec__
         imported_as[top] = "" if spec is None else sources_sha256(sources_of(paths_of(spec)))
     return imported_as.get(top, "")
+
+
+def is_edited(place: Path) -> bool:
+    """Return whether a module or package has been edited since this process imported it."""
+    return _note_import(place.stem) not in {"", sources_sha256(sources_of([place]))}
 
 
 def raised(error: BaseException, files: tuple[Path, ...] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -24,6 +24,7 @@ from prism.statechart import Oracle, Statechart
 ARGUMENTS = ("config", "settings", "inputs")
 """The arguments that a domain's function may ask for, by name."""
 
+_VALUES = ("size", "chart", "checkpoint_every_ticks", "world", "context_type", "effect_type")
 _METHODS = ("agent", "asker", "oracle")
 _WORLD = ("triggers", "apply", "deliberates", "totals", "columns", "restore")
 _WORLD_DEFAULTS = ("reactions", "measures", "highlights")
@@ -67,7 +68,7 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
     reference, files = own.code.reference, own.code.files
     try:
         domain = own.function(**{name: given[name] for name in own.arguments})
-        problem = _misfit(domain, asks_embedded=config.oracle.backend == "choice")
+        problem = next(_misfits(domain, asks_embedded=config.oracle.backend == "choice"), None)
     except (PrismError, MemoryError):
         raise
     except Exception as error:  # a user's code may raise anything
@@ -106,14 +107,12 @@ def _arguments_of(function: Callable[..., Any], reference: str) -> tuple[str, ..
         raise domain_error(f"{reference} does not say which arguments it takes; expected a function") from None
     by_name = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
     rest = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    names = []
-    for parameter in parameters:
-        if parameter.name in ARGUMENTS and parameter.kind in by_name:
-            names.append(parameter.name)
-        elif parameter.default is parameter.empty and parameter.kind not in rest:
-            problem = f"{reference} takes an argument {parameter.name!r}; expected {', '.join(ARGUMENTS)}"
+    known = tuple(each.name for each in parameters if each.name in ARGUMENTS and each.kind in by_name)
+    for each in parameters:
+        if each.name not in known and each.default is each.empty and each.kind not in rest:
+            problem = f"{reference} takes an argument {each.name!r}; expected {', '.join(ARGUMENTS)}"
             raise domain_error(f"{problem}, each by its name")
-    return tuple(names)
+    return known
 
 
 def _settings_type(function: Callable[..., Any], reference: str) -> type[Section]:
@@ -124,10 +123,8 @@ def _settings_type(function: Callable[..., Any], reference: str) -> type[Section
         raise domain_error(f"the annotations of {reference} cannot be read: {raised(error)}") from error
     if not is_section(kind):
         got = "none" if kind is None else getattr(kind, "__name__", str(kind))
-        raise domain_error(
-            f"the argument settings of {reference} needs the class of the settings as its annotation: "
-            f"expected a subclass of prism.config.Section, got {got}"
-        )
+        problem = "needs the class of the settings as its annotation: expected a subclass of prism.config.Section"
+        raise domain_error(f"the argument settings of {reference} {problem}, got {got}")
     # Types that YAML cannot express are refused: no error could name them.
     for section in sections_of(kind).values():
         for name, of_setting in field_types(section).items():
@@ -148,41 +145,30 @@ def _annotated(function: Any) -> Any:
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _misfit(domain: Any, *, asks_embedded: bool) -> str | None:
-    """Return why an object is no domain, in words; None if it is one."""
+def _misfits(domain: Any, *, asks_embedded: bool) -> Iterator[str]:
+    """Yield why an object is no domain, in words. Only the first is right: the later checks need the earlier ones."""
     if inspect.iscoroutine(domain):
         domain.close()
-        return "the function is a coroutine; expected a plain one"
-    missing = _missing(domain, (*_VALUES, "world", "context_type", "effect_type")) or _missing(domain, _METHODS, Domain)
+        yield "the function is a coroutine; expected a plain one"
+    missing = _missing(domain, _VALUES) or _missing(domain, _METHODS, Domain)
     if missing is not None:
-        return f"it has no {missing}"
-    for name, (expected, is_right) in _VALUES.items():
-        if not is_right(value := getattr(domain, name)):
-            return f"its {name} is {_named(value)}; expected {expected}"
+        yield f"it has no {missing}"
+    for name, least in (("size", 1), ("checkpoint_every_ticks", 0)):
+        if not isinstance(value := getattr(domain, name), int) or isinstance(value, bool) or value < least:
+            yield f"its {name} is {_named(value)}; expected an int >= {least}"
+    if not isinstance(domain.chart, Statechart):
+        yield f"its chart is {_named(domain.chart)}; expected a prism.statechart.Statechart"
     world = f"its world, {_named(domain.world)}"
     if (missing := _missing(domain.world, _WORLD, World)) is not None:
-        return f"{world}, has no {missing}"
+        yield f"{world}, has no {missing}"
     if (missing := _missing(domain.world, _WORLD_DEFAULTS)) is not None:
-        return f"{world}, has no {missing}, which subclasses of prism.domain.World have"
+        yield f"{world}, has no {missing}, which subclasses of prism.domain.World have"
     try:
         Codec(domain.context_type, domain.effect_type)
     except (TypeError, ValueError) as error:
-        return f"its context_type or effect_type cannot be encoded: {error}"
+        yield f"its context_type or effect_type cannot be encoded: {error}"
     if asks_embedded and not isinstance(oracle := domain.oracle(), Oracle):
-        return f"its oracle() returns {_named(oracle)}; expected a prism.statechart.Oracle"
-    return None
-
-
-def _is_count(least: int) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-_VALUES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
-    "size": ("an int >= 1", _is_count(1)),
-    "chart": ("a prism.statechart.Statechart", lambda value: isinstance(value, Statechart)),
-    "checkpoint_every_ticks": ("an int >= 0", _is_count(0)),
-}
-"""`{attribute of a domain: (what it is, in words, and the check of it)}`."""
+        yield f"its oracle() returns {_named(oracle)}; expected a prism.statechart.Oracle"
 
 
 def _missing(owner: object, names: Iterable[str], protocol: type | None = None) -> str | None:

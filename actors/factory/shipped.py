@@ -24,16 +24,16 @@ _DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)
 """The data files and the charts that a configuration names."""
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration, an experiment or a calibration that comes with PRISM.
+class Example(msgspec.Struct, frozen=True):
+    """The file of a configuration, an experiment or a calibration that comes with PRISM."""
 
-    Args:
-        name: its file's name without the extension; that of a study begins with its folder, a key of `STUDIES`.
-        path: the file.
-    """
-
-    name: str
     path: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name without the extension; that of a study begins with its folder, a key of `STUDIES`."""
+        folder = self.path.parent.name
+        return f"{folder}/{self.path.stem}" if folder in STUDIES else self.path.stem
 
     @property
     def about(self) -> str:
@@ -62,8 +62,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
         others: dict[Path, bytes] = {}
         if folder in STUDIES:
             if (base := _BASE.search(text)) is not None:
-                path = self.path.parent / base[1]
-                others |= Example(name=path.stem, path=path).files(directory)
+                others |= Example(self.path.parent / base[1]).files(directory)
             for path in sorted(self.path.parent.iterdir()):
                 is_named = re.search(rf"\b{re.escape(path.stem)}(?:\.csv|:)", text)
                 if path.is_file() and path.suffix != ".yaml" and is_named:
@@ -88,17 +87,13 @@ def shipped_root() -> Path:
 def examples() -> dict[str, Example]:
     """Return every configuration that comes with PRISM by its name, `default` first."""
     paths = sorted((shipped_root() / FOLDER).glob("*.yaml"), key=lambda path: (path.stem != "default", path.stem))
-    return {path.stem: Example(name=path.stem, path=path) for path in paths}
+    return {path.stem: Example(path) for path in paths}
 
 
 def studies() -> dict[str, Example]:
     """Return every experiment and calibration that comes with PRISM by its name, such as `experiments/feed`."""
-    root = shipped_root() / FOLDER
-    return {
-        f"{folder}/{path.stem}": Example(name=f"{folder}/{path.stem}", path=path)
-        for folder in STUDIES
-        for path in sorted((root / folder).glob("*.yaml"))
-    }
+    paths = [path for folder in STUDIES for path in sorted((shipped_root() / FOLDER / folder).glob("*.yaml"))]
+    return {each.name: each for each in map(Example, paths)}
 
 
 def replications() -> dict[str, Path]:
@@ -112,10 +107,10 @@ def template_files(directory: Path, package: str) -> dict[Path, bytes]:
     sources = sorted(root.rglob("*"), key=lambda path: (path.name != TEMPLATE_CONFIG, path))
     files = {}
     for source in filter(Path.is_file, sources):
-        if any(part.startswith((".", "__pycache__")) for part in source.relative_to(root).parts):
-            continue  # a tool has left it there
-        name = source.relative_to(root).as_posix().replace(TEMPLATE_PACKAGE, package)
-        files[directory / name] = source.read_bytes().replace(TEMPLATE_PACKAGE.encode(), package.encode())
+        name = source.relative_to(root)
+        if not any(part.startswith((".", "__pycache__")) for part in name.parts):  # a tool has left it there
+            content = source.read_bytes().replace(TEMPLATE_PACKAGE.encode(), package.encode())
+            files[directory / name.as_posix().replace(TEMPLATE_PACKAGE, package)] = content
     return files
 
 

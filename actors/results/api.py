@@ -30,7 +30,7 @@ from actors.results.result import RunResult, read_result
 from actors.runs.compatibility import unknown_code_of
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory
-from actors.runs.resume import execute_through_losses, plan_resume, resume_run
+from actors.runs.resume import execute_through_losses, resume_run
 from actors.runs.signals import StopOnInterrupt
 from actors.runtime.simulation import Progress
 from actors.store.lock import locked
@@ -185,8 +185,7 @@ async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> 
         await to_thread.run_sync(lambda: allow(unknown_code_of(path)))
     await to_thread.run_sync(read_manifest, path)
     async with AsyncExitStack() as served, in_threads(locked(path)):
-        plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
-        resumed, _ = await to_thread.run_sync(resume_run, plan)
+        resumed, _ = await to_thread.run_sync(partial(resume_run, path, ticks=ticks))
         _refuse_two_observers(resumed.config, host.observer)
         if await to_thread.run_sync(lambda: resumed.is_done):
             return await to_thread.run_sync(read_result, path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any, Final
 
 import anyio
@@ -190,9 +190,9 @@ class Survey:
             return
         config = self._config
         seed, attempts = config.simulation.seed, config.oracle.max_attempts
-        maker: Any = SimpleNamespace(oracle=lambda model: SurveyOracle(model, config.llm, seed, attempts))
+        make = partial(SurveyOracle, config=config.llm, seed=seed, attempts=attempts)
         with ungrouped():
-            async with open_oracle(config, maker, self.out) as opened, anyio.create_task_group() as tasks:
+            async with open_oracle(config, make, self.out) as opened, anyio.create_task_group() as tasks:
                 self.oracle = opened.description
                 calls = SingleCalls(opened.oracle, config.oracle, config.llm.prices, tasks)
                 for place, person, item in self._places():

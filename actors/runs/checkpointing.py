@@ -24,8 +24,6 @@ from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, Draft, Position, draft_name, put_in_place
 from actors.store.checkpoint_fork import ForkedCheckpoint
 from prism.columns import Column, Columns
-from prism.config import Config
-from prism.domain import Domain
 
 log = structlog.get_logger(__name__)
 
@@ -47,12 +45,7 @@ class Checkpointer:
     """
 
     def __init__(
-        self,
-        simulation: Simulation,
-        store: RunStore,
-        every_ticks: int,
-        tasks: TaskGroup,
-        path: Path | None = None,
+        self, simulation: Simulation, store: RunStore, every_ticks: int, tasks: TaskGroup, path: Path | None = None
     ) -> None:
         self._simulation = simulation
         self._store = store
@@ -173,11 +166,6 @@ class Checkpointer:
         emit(CheckpointWritten(at_tick=tick, size=size, duration_s=round(self._lasted_s, 3)))
 
 
-async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
-    state, columns = await simulation.checkpoint()
-    return Checkpoint(position=position_of(simulation, store, state), state=state, columns=columns)
-
-
 def position_of(simulation: Simulation, store: RunStore, state: RunState) -> Position:
     engine = state.engine
     asked = [due - simulation.config.deliberation_ticks for due, _ in engine.asked]
@@ -200,10 +188,8 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     if unread := columns.unread:
         problem = problem or f"has {', '.join(unread)} besides"
     if problem:
-        raise JournalError(
-            f"{checkpoint.name}: holds the world of another version, which {problem}; resume with that version, or "
-            "move the checkpoints away, and `prism resume` runs all of it again"
-        )
+        remedy = "resume with that version, or move the checkpoints away, and `prism resume` runs all of it again"
+        raise JournalError(f"{checkpoint.name}: holds the world of another version, which {problem}; {remedy}")
 
 
 async def scatter(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
@@ -211,9 +197,3 @@ async def scatter(simulation: Simulation, checkpoint: Checkpoint | None) -> None
     if checkpoint is not None:
         await simulation.engine.scatter(checkpoint.state, checkpoint.columns)
         checkpoint.columns.release()
-
-
-def checkpoint_interval(config: Config, domain: Domain) -> int:
-    """Return the ticks between two checkpoints; 0 for a checkpoint only at the end."""
-    configured = config.run.checkpoint_every_ticks
-    return domain.checkpoint_every_ticks if configured is None else configured

@@ -43,19 +43,6 @@ def deciding_sources() -> dict[str, bytes]:
     return sources
 
 
-@cache
-def own_code_sha256(places: tuple[Path, ...]) -> str:
-    """Return the SHA-256 over a domain's own code; empty without any.
-
-    A process reads it once, as it imports a module once: later edits do not run in this process.
-
-    Args:
-        places: the file of a module, or the directories of a package.
-    """
-    sources = sources_of(places)
-    return sources_sha256(sources) if sources else ""
-
-
 OWN_PACKAGE = "prism-sim"
 PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
 """The packages whose versions could change a result."""
@@ -72,7 +59,7 @@ def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path,
         platform=platform.platform(),
         packages={package: version(package) for package in PACKAGES},
         code=code_sha256(),
-        domain_code=own_code_sha256(domain_code),
+        domain_code=sources_sha256(sources_of(domain_code)) if domain_code else "",
         seed=config.simulation.seed,
         inputs=inputs,
     )
@@ -86,13 +73,13 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
     Args:
         overrides: `a.b=value` each: settings that the run is to have.
     """
-    named: dict[str, Sequence[str]] = {CONFIG: overrides}
+    names, found = [CONFIG], dict[str, OwnCode]()
     with suppress(PrismError):
-        named |= {fork.config: () for fork in read_manifest(path).forks}
-    found: dict[str, OwnCode] = {}
-    for name, changes in named.items():
+        names += [fork.config for fork in read_manifest(path).forks]
+    for name in names:
         with suppress(PrismError):  # an error of this file alone: the code that other files name is still asked about
-            found |= {code.key: code for code in own_code(read_resolved(path / name, changes))}
+            config = read_resolved(path / name, overrides if name == CONFIG else ())
+            found |= {code.key: code for code in own_code(config)}
     return unknown_code(found.values())
 
 
@@ -100,13 +87,8 @@ SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
 
 UNSAFE = (
-    "llm.memory",
-    "run.record_feeds",
-    "run.restart_intensity",
-    "run.restart_period_ticks",
-    "oracle.backend",
-    "oracle.choice.",
-    "oracle.mode",
+    *("llm.memory", "run.record_feeds", "run.restart_intensity", "run.restart_period_ticks"),
+    *("oracle.backend", "oracle.choice.", "oracle.mode"),
 )
 """Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
@@ -116,11 +98,6 @@ PAST = ("population.", "simulation.")
 CODE_SETTINGS = ("domain_path",)
 """Settings of section `simulation` that say where the code is. Its content is checked by its hash."""
 
-PUT_IT_BACK = (
-    "Leave out its --set, or put it back in config.yaml or its own file: "
-    "people, time and input files are what made the past."
-)
-BRANCH_OFF = "Put it back, or branch off with `prism fork`."
 _MISSING = object()
 
 
@@ -136,18 +113,19 @@ def refuse_unless_compatible(
         RunDirectoryError: it may not be resumed; the message names every difference.
     """
     settings = list(unaccepted(header, manifest, config))
-    harmless = [change for key, change in settings if is_safe(key)]
-    risky = [key for key, _ in settings if not is_safe(key)]
-    if risky:
+    risky = [key for key, _ in settings if not key.startswith(SAFE) or key.startswith(UNSAFE)]
+    harmless = [change for key, change in settings if key not in risky]
+    if risky or (harmless and not accept_settings):
         changes = [*(change for key, change in settings if key in risky), *harmless]
-        is_past = any(key.startswith(PAST) for key in risky)
-        remedy = PUT_IT_BACK if is_past else BRANCH_OFF
-        raise RunDirectoryError(f"{path}: cannot continue: {'; '.join(changes)}. {remedy}")
-    if harmless and not accept_settings:
         remedy = "Put it back, or continue anyway with --accept-settings."
-        raise RunDirectoryError(f"{path}: cannot continue: {'; '.join(harmless)}. {remedy}")
+        if any(key.startswith(PAST) for key in risky):
+            made = "people, time and input files are what made the past"
+            remedy = f"Leave out its --set, or put it back in config.yaml or its own file: {made}."
+        elif risky:
+            remedy = "Put it back, or branch off with `prism fork`."
+        raise RunDirectoryError(f"{path}: cannot continue: {'; '.join(changes)}. {remedy}")
     new = manifest_of(config, built.inputs, built.code)
-    now = _settings(msgspec.to_builtins(config))
+    now = _settings(config)
     return msgspec.structs.replace(
         manifest,
         packages=new.packages,
@@ -161,7 +139,7 @@ def refuse_unless_compatible(
 
 def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
     """Yield the `changed_settings` that were not accepted at an earlier resume."""
-    now = _settings(msgspec.to_builtins(config))
+    now = _settings(config)
     for key, change in changed_settings(header, config):
         if manifest.accepted.get(key, _MISSING) != now.get(key):
             yield key, change
@@ -169,17 +147,14 @@ def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[t
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
     """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
-    now = _settings(msgspec.to_builtins(config))
+    now = _settings(config)
     then = {INTERVENTIONS: [], **_settings(header.config)}  # a header without interventions has no key for them
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
     free |= {f"run.{name}" for name in FREE_SETTINGS} | {".".join(each) for each in PLACES}
     for key in sorted((now.keys() | then.keys()) - free):
         if not key.startswith(f"{METRICS_SECTION}.") and now.get(key) != then.get(key):
-            yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
-
-
-def is_safe(key: str) -> bool:
-    return key.startswith(SAFE) and not key.startswith(UNSAFE)
+            is_, was = (msgspec.json.encode(each.get(key)).decode() for each in (now, then))
+            yield key, f"{key} is {is_}, was {was} when the run began"
 
 
 def changed_code(before: Manifest, now: Manifest) -> list[str]:
@@ -196,25 +171,14 @@ def changed_code(before: Manifest, now: Manifest) -> list[str]:
     if not is_same:
         changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {before.code[:12]})")
     if now.domain_code != before.domain_code:
-        changes.append(
-            f"the domain's own code has changed (sha256 {now.domain_code[:12]}, was {before.domain_code[:12]})"
-        )
+        was = f"sha256 {now.domain_code[:12]}, was {before.domain_code[:12]}"
+        changes.append(f"the domain's own code has changed ({was})")
     return changes
 
 
-def _as_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _settings(config: dict[str, Any]) -> dict[str, Any]:
-    return {key: _listed(value) for key, value in flat(config)}
-
-
-def _listed(value: Any) -> Any:
-    """Return a value with lists in place of its tuples, as when it is read from a file."""
-    if isinstance(value, dict):
-        return {key: _listed(inner) for key, inner in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
+def _settings(config: Config | dict[str, Any]) -> dict[str, Any]:
+    """Return `{dotted path: value}`, with lists in place of tuples, as when it is read from a file."""
+    return dict(flat(msgspec.json.decode(msgspec.json.encode(config))))
 
 
 ASKED = ("oracle.", "llm.")

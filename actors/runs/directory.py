@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -19,15 +19,7 @@ from actors.store.checkpoint import checkpoint_names
 from actors.store.disk import RealDisk, write_whole
 from actors.store.journal import JOURNAL, journal_size, read_header
 from actors.store.lock import LOCK
-from actors.store.manifest import (
-    CONFIG,
-    MANIFEST,
-    SUMMARY,
-    Manifest,
-    Stop,
-    encode_manifest,
-    read_manifest,
-)
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, Stop, encode_manifest, read_manifest
 from actors.store.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.store.phase_file import PHASE
 from actors.store.rounds import ROUNDS
@@ -36,19 +28,8 @@ from prism.config import Config
 ADDRESS = "metrics.json"
 """The file with the address of a run's metrics, while the run is under way."""
 
-WRITTEN_BEFORE_FIRST_TICK = (
-    "config.yaml",
-    "manifest.json",
-    "log.jsonl",
-    "tape.sqlite",
-    ADDRESS,
-    PHASE,
-    ROUNDS,
-    JOURNAL,
-    ANSWERS,
-    LOCK,
-)
 LOG, TAPE = "log.jsonl", "tape.sqlite"
+WRITTEN_BEFORE_FIRST_TICK = (CONFIG, MANIFEST, LOG, TAPE, ADDRESS, PHASE, ROUNDS, JOURNAL, ANSWERS, LOCK)
 
 UNSTARTED_FILES = {
     *(INPUTS, LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
@@ -57,35 +38,30 @@ UNSTARTED_FILES = {
 """The files of a run whose journal does not exist yet. Its lock is created first."""
 
 
-class _Logged(msgspec.Struct):
-    """The part of a line of the log that is read."""
-
-    level: str
-
-
 def make_numbered(parent: Path, name: str, what: str) -> Path:
     """Make the next free `<name>-001` in a directory, which is made as well, and return it.
 
     Raises:
         RunDirectoryError: it cannot be made; `what` it was to be is in the error.
     """
-    for number in count(1):
+    number = 1
+    while True:
         path = parent / f"{name}-{number:03d}"
         try:
             path.mkdir(parents=True)
         except FileExistsError:
-            continue
+            number += 1
         except OSError as error:
             raise run_directory_error(error, f"{path}: cannot be made {what}") from None
-        return path
-    raise AssertionError("count() does not end")
+        else:
+            return path
 
 
 class RunDirectory:
     """The files of one run; `docs/runs.md` lists them."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.log = path, path / LOG
 
     @property
     def name(self) -> str:
@@ -119,10 +95,6 @@ class RunDirectory:
         answers = self.path / ANSWERS
         has_answers = answers.is_file() and answers.stat().st_size > FIRST_ANSWER
         return not has_answers and {path.name for path in self.path.iterdir()} <= UNSTARTED_FILES
-
-    @property
-    def log(self) -> Path:
-        return self.path / LOG
 
     def write_config(self, config: Config) -> None:
         """Write the configuration with every default filled in: `prism run` can repeat the run from it."""
@@ -180,8 +152,7 @@ class RunDirectory:
                 return
         for line in self.log.read_bytes().splitlines() if self.log.exists() else ():
             with suppress(ValueError):  # a full disk may have cut the line
-                logged: _Logged = json_value(line, _Logged)
-                if logged.level not in {"", "debug", "info"}:
+                if json_value(line, dict[str, Any]).get("level", "") not in ("", "debug", "info"):
                     return
         for name in WRITTEN_BEFORE_FIRST_TICK:
             (self.path / name).unlink(missing_ok=True)

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import (
-    AbstractContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-    suppress,
-)
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib.metadata import version
 from time import perf_counter
@@ -21,13 +14,7 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from actors.core.errors import (
-    ActorError,
-    InterruptedRunError,
-    JournalError,
-    first_error,
-    ungrouped,
-)
+from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
 from actors.core.events import CAPPED, RunEnded, RunStarted, emit, heard_by, tell
 from actors.core.kinds import shapes_of
 from actors.core.phase import ERROR, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
@@ -38,7 +25,7 @@ from actors.factory.domains import BuiltDomain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import RunLog, open_log
 from actors.metrics.observation import Observation
-from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
+from actors.runs.checkpointing import Checkpointer, restore, scatter
 from actors.runs.compatibility import OWN_PACKAGE, manifest_of
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep
@@ -59,7 +46,7 @@ from actors.store.oracle_log import create_answers
 from actors.store.phase_file import PhaseFile
 from actors.store.recovery import RecordedTicks, recover
 from actors.store.rounds import ROUNDS, content_of
-from prism.config import Config, OracleConfig
+from prism.config import Config
 from prism.domain import Domain, HasTurns, said_by
 from prism.errors import (
     OracleFailedError,
@@ -163,34 +150,29 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     size_max = round(run.config.run.log_max_mb * 1_000_000)
 
     async with open_log(directory.log, size_max) as logs, in_threads(directory.publishing(observed.address)):
-        observer = observed.observe(directory.name)
+        observer = host.observer or observed.observe(directory.name)
         logs.run_id = directory.name
         logs.tick = lambda: run.recorded.ticks
+        was_sealed = await to_thread.run_sync(directory.is_tape_sealed)
         async with in_threads(PhaseFile(directory.path)) as file:
             with heard_by(observed.hear, file.hear), ungrouped(), telling_end(logs, phases):
-                async with _tape_kept(directory):
-                    summary = await _run(run, host._replace(observer=host.observer or observer), logs, phases)
+                try:
+                    summary = await _run(run, host._replace(observer=observer), logs, phases)
+                except BaseException:
+                    if was_sealed:
+                        with suppress(ActorError), anyio.CancelScope(shield=True):
+                            await to_thread.run_sync(directory.seal_tape)
+                    raise
                 if summary.stopped_by is not None:
                     await _record_stop(run, Stop(tick=summary.ticks, reason=summary.stopped_by))
-                with _at_the_end():
+                try:
                     await to_thread.run_sync(directory.write, SUMMARY, summary.to_json())
+                    await to_thread.run_sync(directory.seal_end)
+                except ActorError as error:
+                    whole = "the run itself is whole, and `prism resume` writes its summary"
+                    raise JournalError(f"{error}; {whole}") from None
                 tell_end(summary, phases)
-            with _at_the_end():
-                await to_thread.run_sync(directory.seal_end)
     return summary
-
-
-@asynccontextmanager
-async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
-    """If the block raises before the run goes on, seal the tape again, provided that it was sealed before."""
-    was_sealed = await to_thread.run_sync(directory.is_tape_sealed)
-    try:
-        yield
-    except BaseException:
-        if was_sealed:
-            with suppress(ActorError), anyio.CancelScope(shield=True):
-                await to_thread.run_sync(directory.seal_tape)
-        raise
 
 
 def tell_end(summary: Summary, phases: PhaseWatch) -> None:
@@ -214,15 +196,6 @@ def telling_end(logs: RunLog, phases: PhaseWatch) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def _at_the_end() -> Iterator[None]:
-    """If the block cannot write a file, say that the run itself is whole."""
-    try:
-        yield
-    except ActorError as error:
-        raise JournalError(f"{error}; the run itself is whole, and `prism resume` writes its summary") from None
-
-
 async def _run(run: Run, host: Host, logs: RunLog, phases: PhaseWatch) -> Summary:
     async with AsyncExitStack() as stack:
         if isinstance(run.domain, HasTurns):
@@ -230,10 +203,8 @@ async def _run(run: Run, host: Host, logs: RunLog, phases: PhaseWatch) -> Summar
                 await to_thread.run_sync(run.domain.prepare, run.domain.size * run.config.simulation.length)
         async with in_threads(host.display.greeting()):
             on_wait = partial(phases.enter, phases.phase)
-            opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle, on_wait)
+            opening = open_oracle(run.config, run.domain.oracle, run.directory.path, host.oracle, on_wait)
             opened = await stack.enter_async_context(opening)
-        before = run.manifest.dialect
-        is_other = bool(before and opened.dialect) and opened.dialect != before
 
         def write_config() -> None:
             """Write configuration and manifest, now that the run can begin: before that no file may change."""
@@ -248,23 +219,21 @@ async def _run(run: Run, host: Host, logs: RunLog, phases: PhaseWatch) -> Summar
             run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
 
         await to_thread.run_sync(write_config)
-        warning = f"asked otherwise than before the resume: {opened.dialect}, was {before}" if is_other else ""
-        if warning:
+        before, now, warning = run.manifest.dialect, opened.dialect, ""
+        if before and now and before != now:
+            warning = f"asked otherwise than before the resume: {now}, was {before}"
             log.warning("llm_dialect_changed", change=warning)
         host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
-        emit(_beginning(run, opened.description))
+        ticks, forks, resumed = run.recorded.ticks, run.manifest.forks, run.manifest.resumed
+        started = run_started(run.config, run.domain, opened.description, run.manifest.packages[OWN_PACKAGE])
+        if forks and resumed == (ticks,) and forks[-1].tick == ticks:
+            emit(msgspec.structs.replace(started, from_tick=ticks, parent=forks[-1].parent))
+        else:
+            recovered = ticks - run.recorded.tick if resumed else 0
+            emit(msgspec.structs.replace(started, from_tick=ticks, recovered=recovered))
         for note in said_by(run.domain).notes():
             log.info(CAPPED, note=note)
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
-
-
-def _beginning(run: Run, oracle: str) -> RunStarted:
-    ticks, forks, resumed = run.recorded.ticks, run.manifest.forks, run.manifest.resumed
-    started = run_started(run.config, run.domain, oracle, run.manifest.packages[OWN_PACKAGE])
-    if forks and resumed == (ticks,) and forks[-1].tick == ticks:
-        return msgspec.structs.replace(started, from_tick=ticks, parent=forks[-1].parent)
-    recovered = ticks - run.recorded.tick if resumed else 0
-    return msgspec.structs.replace(started, from_tick=ticks, recovered=recovered)
 
 
 def run_started(config: Config, domain: Domain, oracle: str, release: str) -> RunStarted:
@@ -341,11 +310,14 @@ async def run_recorded(  # each thing that a run needs once
     Args:
         execute: as of `RunStore`.
     """
-    settings, every = run.config, checkpoint_interval(run.config, run.domain)
+    settings, every = run.config, run.config.run.checkpoint_every_ticks
+    every = run.domain.checkpoint_every_ticks if every is None else every
+    # A spend cap can turn answers into fallbacks, and a higher one must not change the recorded ones.
+    is_capped = {settings.oracle.max_calls, settings.oracle.max_tokens, settings.oracle.max_usd} != {None}
     store = RunStore(
         disk,
         run.recorded,
-        keeps_answers=oracle.waits or is_capped(settings.oracle) or settings.oracle.sharing.by != "none",
+        keeps_answers=oracle.waits or is_capped or settings.oracle.sharing.by != "none",
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         segment_bytes=round(settings.run.segment_mb * 1_000_000),
         observer=observer,
@@ -381,11 +353,6 @@ async def run_recorded(  # each thing that a run needs once
             with anyio.CancelScope(shield=True):
                 await store.close()
     return simulation, stopped_by
-
-
-def is_capped(config: OracleConfig) -> bool:
-    """Return whether a spend cap can turn answers into fallbacks. A higher cap must not change the recorded ones."""
-    return config.max_calls is not None or config.max_tokens is not None or config.max_usd is not None
 
 
 async def simulate(
@@ -440,7 +407,7 @@ async def execute_in_memory(
         observer = observed.observe(RUN_ID)
         with heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
             dividing = engine_of(config, domain, is_own=host.oracle is not None)
-            async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
+            async with open_oracle(config, domain.oracle, None, host.oracle) as opened, dividing as engine:
                 with collector_paused():
                     watching = host.observer or observer
                     simulation = Simulation(config, domain, opened.oracle, None, watching, engine)

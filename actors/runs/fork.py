@@ -15,26 +15,19 @@ from actors.core.kinds import shapes_of, with_shapes
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import build_domain
-from actors.runs.checkpointing import checkpoint_of
+from actors.runs.checkpointing import position_of
 from actors.runs.compatibility import CODE_SETTINGS, OWN_PACKAGE, PAST, changed_settings, manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import write_checkpoint
+from actors.store.checkpoint import Checkpoint, write_checkpoint
 from actors.store.disk import RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.journal_writer import JournalWriter
 from actors.store.manifest import CONFIG, Fork, read_manifest
-from actors.store.oracle_log import (
-    ANSWERS,
-    answers_in,
-    create_answers,
-    encode_answer,
-    judgements_in,
-    scan_answers,
-)
+from actors.store.oracle_log import ANSWERS, answers_in, create_answers, encode_answer, judgements_in, scan_answers
 from actors.store.record import whole_ticks
 from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS, content_of
@@ -121,15 +114,12 @@ def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], t
     changed = [change for key, change in settings.items() if key.startswith(PAST)]
     if changed:
         raise _refusal(parent, "; ".join(changed), "A fork has its parent's people and time; begin a new run instead.")
-    before, per_round = (
-        converted(field_types(Config)[INTERVENTIONS], header.config.get(INTERVENTIONS, [])),
-        config.simulation.ticks_per_round,
-    )
-    had, has = ([each for each in planned(of, per_round) if each.tick < tick] for of in (before, config.interventions))
+    per_round = config.simulation.ticks_per_round
+    before = converted(field_types(Config)[INTERVENTIONS], header.config.get(INTERVENTIONS, []))
+    had, has = ([each for each in planned(of, per_round) if each[0] < tick] for of in (before, config.interventions))
     if had != has:
-        problem = (
-            f"{INTERVENTIONS} has {len(has):,} before tick {tick:,}, and they are not the {len(had):,} of the past"
-        )
+        given = f"{INTERVENTIONS} has {len(has):,} before tick {tick:,}"
+        problem = f"{given}, and they are not the {len(had):,} of the past"
         raise _refusal(parent, problem, f"Leave those before tick {tick} as they were.")
     # A setting that an intervention of the past has set would keep that value.
     for at, each in planned(config.interventions, per_round):
@@ -175,14 +165,10 @@ async def _write_past(
         journal.copy(islice(whole_ticks(parent.path), tick))
         end = journal_size(target)
         at = RecordedTicks(
-            target,
-            tick=tick,
-            start=end,
-            end=end,
-            ticks=tick,
-            shapes=shapes,
-            answers_end=target.size(ANSWERS),
+            target, tick=tick, start=end, end=end, ticks=tick, shapes=shapes, answers_end=target.size(ANSWERS)
         )
-        write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
+        state, columns = await future.checkpoint()
+        position = position_of(future, RunStore(target, at, keeps_answers=False), state)
+        write_checkpoint(target, Checkpoint(position=position, state=state, columns=columns))
     finally:
         target.close()

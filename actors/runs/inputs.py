@@ -30,9 +30,9 @@ from actors.factory.input_files import (
     replays_tape,
     texts_in,
     with_inputs,
+    with_texts,
 )
-from actors.factory.own_code import is_installed, sources_of, sources_sha256
-from actors.runs.compatibility import own_code_sha256
+from actors.factory.own_code import is_edited, is_installed, sources_of, sources_sha256
 from actors.runs.directory import RunDirectory
 from actors.store.disk import RealDisk, write_whole
 from prism.config import Config
@@ -79,8 +79,8 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
         if place.is_file() and not place.with_name(f"{place.name}-wal").exists():
             read = {**read, tape: sha256_of(place)}
     new, files = with_kept_files(config, read)
-    if code and sources_sha256(sources_of(code)) != own_code_sha256(code):
-        names = ", ".join(map(str, code))
+    if edited := [str(place) for place in code if is_edited(place)]:
+        names = ", ".join(edited)
         raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
     sources = sources_of(place for place in code if not is_installed(place.parent))
     if sources:
@@ -96,12 +96,13 @@ def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, di
         read: `{input file, as it was called: SHA-256}`.
     """
     kept = {name: name if is_kept(name) else kept_name(digest, name) for name, digest in read.items()}
-    new = with_inputs(config, lambda name: kept.get(name, name), lambda name: kept.get(name, name))
+    new, inputs = with_inputs(config, lambda name: kept.get(name, name)), config.simulation.domain_inputs
+    asked = with_texts(inputs, kept)
     if is_own(config):  # a file that no setting names: the domain's code does
-        texts = {*texts_in(config.domain), *config.simulation.domain_inputs.values()}
-        asked = {name: place for name, place in kept.items() if not is_kept(name) and name not in texts}
-        simulation = replace(new.simulation, domain_inputs={**new.simulation.domain_inputs, **asked})
-        new = replace(new, simulation=simulation)
+        texts = {*texts_in(config.domain), *inputs.values()}
+        asked |= {name: place for name, place in kept.items() if not is_kept(name) and name not in texts}
+    simulation = replace(new.simulation, domain_inputs=asked)
+    new = replace(new, simulation=simulation, domain=with_texts(config.domain, kept))
     return new, {place: name for name, place in kept.items()}
 
 

@@ -15,7 +15,7 @@ from prism.agents import DECIDED, MOVED
 from prism.config import InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import planned
-from prism.no_effect import TIMEOUT, NoEffect, NoEffectKind
+from prism.no_effect import TIMEOUT, NoEffect
 from prism.quoting import as_text
 from prism.statechart import Behaviour, RowDefinition, Statechart
 from prism.statechart.outline import inner_states, outline
@@ -97,7 +97,12 @@ def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> li
         behaviour = getattr(simulation.domain, "behaviour", simulation.domain.chart)
         never = unused(behaviour, simulation.counters.rows, simulation.counters.states_visited(), known)
         found = [*(each for each in never if each.place not in known), *found]
-    return [*found, *(each for each in ignored_posts(done) if each.place not in known)]
+    for each in done:
+        place = f"{INTERVENTIONS}[{each.index}]"
+        if each.reactions == 0 and place not in known:
+            message = f"nobody liked, answered or reshared the post of tick {each.tick:,}"
+            found.append(NoEffect(kind="intervention", place=place, message=message))
+    return found
 
 
 def unused(
@@ -113,14 +118,11 @@ def unused(
         visited: the states that agents have been in.
         known: states of which something is told already, so that their rows are left out.
     """
-    chart = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
+    chart: Statechart[Any] = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
+    waits = behaviour.delays if isinstance(behaviour, Behaviour) else {}
+    delays = {state.value: each.trigger for state, each in waits.items()}
     for state in (each for each in type(chart.initial) if each in chart.states and each.value not in visited):
-        yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message="nobody entered this state")
-    delays = (
-        {state.value: each.trigger for state, each in behaviour.delays.items()}
-        if isinstance(behaviour, Behaviour)
-        else {}
-    )
+        yield NoEffect(kind="state", place=state.value, message="nobody entered this state")
     steps = Counter[Step]()
     for (before, after, trigger, source), count in rows.items():
         if source in MOVED:
@@ -135,14 +137,7 @@ def unused(
             never.setdefault(place, []).append(row)
     for place, names in never.items():
         message = f"{counted(len(names), 'row was', 'rows were')} never taken: {'; '.join(names)}"
-        yield NoEffect(kind=NoEffectKind.ROW, place=place, message=message)
-
-
-def ignored_posts(done: Sequence[DoneIntervention]) -> Iterator[NoEffect]:
-    for each in done:
-        if each.reactions == 0:
-            message = f"nobody liked, answered or reshared the post of tick {each.tick:,}"
-            yield NoEffect(kind=NoEffectKind.INTERVENTION, place=f"{INTERVENTIONS}[{each.index}]", message=message)
+        yield NoEffect(kind="row", place=place, message=message)
 
 
 class CoveredRow(NamedTuple):
@@ -173,8 +168,11 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
     for path in definition.walk():
         state, rows = path[-1].name, path[-1].transitions
         for row in rows:
-            target, is_decided = entered.get(row.target, ""), _is_decided(row, rows)
-            alike = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
+            # A row is taken by decisions alone, by rules alone, or by both (None): the journal separates the two kinds
+            # only if there is a row of each for the same trigger and target. A row for the oracle that is the only
+            # option counts as taken by a rule, because nothing is left to ask.
+            alike = [bool(each.oracle) for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
+            target, is_decided = entered.get(row.target, ""), bool(row.oracle) if len({*alike}) > 1 else None
             when, label = f" when {row.when}" if row.when else "", f"  ({row.label})" if row.label else ""
             times = sum(
                 count
@@ -190,17 +188,7 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
                     times,
                     leaves[state],
                     row,
-                    is_shared=sum(_is_decided(each, rows) == is_decided for each in alike) > 1,
+                    is_shared=(len(alike) if is_decided is None else alike.count(is_decided)) > 1,
                 )
             )
     return found
-
-
-def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | None:
-    """Return whether the row is taken by decisions alone, or by rules alone; None if by both.
-
-    The journal separates the two kinds only if there is a row of each for the same trigger and target. A row for the
-    oracle that is the only option counts as taken by a rule, because nothing is left to ask.
-    """
-    rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
-    return bool(row.oracle) if len({bool(each.oracle) for each in rivals}) > 1 else None

@@ -37,7 +37,6 @@ from actors.store.lock import holder_of
 from actors.store.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
 from actors.store.run import read_resolved
 from actors.store.segments import SEGMENT_SUFFIX, segment_columns
-from prism.config import Config
 from prism.credentials import VARIABLE, is_secret_name
 from prism.rows import Heap
 
@@ -105,9 +104,8 @@ def pack(path: Path, out: Path) -> Written:
             names |= {found[1] or found[2] for found in VARIABLE.finditer(text)}
     values = {name: os.environ.get(name, "") for name in sorted(names)}
     secrets = {name: _forms_of(value) for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
-    replaced: dict[str, bytes] = {}
-    for directory in [each.removesuffix(MANIFEST) for each in files if each.endswith(MANIFEST)]:
-        replaced |= {directory + each: content for each, content in _unplaced(path / directory).items()}
+    runs = [each.removesuffix(MANIFEST) for each in files if each.endswith(MANIFEST)]
+    replaced = {run + each: content for run in runs for each, content in _unplaced(path / run).items()}
     try:
         with (
             drafted_file(out) as file,
@@ -166,13 +164,11 @@ def _files_of(path: Path) -> list[str]:
     Raises:
         RunDirectoryError: there is nothing to pack, a process works on it, or one of them is behind a symbolic link.
     """
-    if not path.is_dir():
-        raise RunDirectoryError(f"{path}: no such directory")
     is_run = (path / MANIFEST).exists()
     runs = [path] if is_run else sorted((path / CELLS).glob("*"))
     if not runs:
         problem = f"is no run, no experiment and no calibration: it has no {MANIFEST}, no {CELLS}"
-        raise RunDirectoryError(f"{path}: {problem}")
+        raise RunDirectoryError(f"{path}: {problem if path.is_dir() else 'no such directory'}")
     for busy in (path, *runs):
         if (holder := holder_of(busy)) is not None:
             raise RunLockedError(busy, holder)
@@ -185,36 +181,33 @@ def _files_of(path: Path) -> list[str]:
             if file.is_file() and not any(part.startswith((".", "__pycache__")) for part in inner.parts):
                 names[inner.as_posix()] = None
     for each in map(PurePosixPath, names):
-        for place in (each, *each.parents[:-1]):
-            if (path / place).is_symlink():
-                problem = "is a symbolic link, so it is not packed; put the file itself there, or remove it"
-                raise RunDirectoryError(f"{path / place}: {problem}")
+        if link := next((path / place for place in (each, *each.parents[:-1]) if (path / place).is_symlink()), None):
+            problem = "is a symbolic link, so it is not packed; put the file itself there, or remove it"
+            raise RunDirectoryError(f"{link}: {problem}")
     return [*names]
 
 
 def _unplaced(directory: Path) -> dict[str, bytes]:
     """Return `{file: content}` of a run's files that name places of this machine, with those places removed."""
-    manifest, replaced = read_manifest(directory), {}
+    manifest, replaced, replace = read_manifest(directory), dict[str, bytes](), msgspec.structs.replace
     for file in manifest.configs:
+        # Certificates, logins and recorded tapes are files of one machine.
         config = read_resolved(directory / file)
-        if (unplaced := _without_places(config)) != config:
+        tape = None if config.oracle.tape == "record" else config.oracle.tape_path
+        unplaced = replace(
+            config,
+            metrics=replace(config.metrics, tls_cert=None, tls_key=None, username=None),
+            oracle=replace(config.oracle, tape_path=tape),
+            llm=replace(config.llm, ca_file=None),
+        )
+        if unplaced != config:
             text = yaml.safe_dump(msgspec.to_builtins(unplaced), sort_keys=False, allow_unicode=True)
             replaced[file] = text.encode()
     if not replaced:
         return {}
     sealed = {name: sha256(content).hexdigest() for name, content in replaced.items()}
-    resealed = msgspec.structs.replace(manifest, sealed={**manifest.sealed, **sealed})
+    resealed = replace(manifest, sealed={**manifest.sealed, **sealed})
     return {**replaced, MANIFEST: encode_manifest(resealed)}
-
-
-def _without_places(config: Config) -> Config:
-    """Return a configuration without certificates, logins and recorded tapes, which are files of one machine."""
-    replace = msgspec.structs.replace
-    metrics = replace(config.metrics, tls_cert=None, tls_key=None, username=None)
-    oracle = config.oracle
-    if oracle.tape == "record":
-        oracle = replace(oracle, tape_path=None)
-    return replace(config, metrics=metrics, oracle=oracle, llm=replace(config.llm, ca_file=None))
 
 
 def _forms_of(value: str) -> frozenset[bytes]:
@@ -268,15 +261,10 @@ def unpack(file: Path, out: Path | None = None) -> tuple[Path, int]:
                     if member.islnk() and member.linkname in names:
                         link_or_copy(draft / member.linkname.removeprefix(f"{name}/"), place)
                     # A sparse file may be longer than any disk: its holes take no bytes of the pack.
-                    elif (
-                        inner == member.name
-                        or not member.isfile()
-                        or member.issparse()
-                        or (content := archive.extractfile(member)) is None
-                    ):
+                    elif inner == member.name or not member.isfile() or member.issparse():
                         raise ValueError(f"{member.name} is no plain file in {name}")
                     else:
-                        with content, place.open("xb") as copy:
+                        with archive.extractfile(member) or BytesIO() as content, place.open("xb") as copy:
                             shutil.copyfileobj(content, copy)
                     if INPUTS in place.relative_to(draft).parts:  # runs share them
                         place.chmod(0o444)
@@ -285,10 +273,8 @@ def unpack(file: Path, out: Path | None = None) -> tuple[Path, int]:
     except _DAMAGED as error:
         if file.name == JOURNAL:
             raise RunDirectoryError(f"{file}: is the journal of a run; name its directory, {file.parent}") from None
-        problem = " ".join(str(error).split())
-        raise RunDirectoryError(
-            f"{file}: is damaged, or no file of `prism pack`: {problem}; nothing was unpacked"
-        ) from None
+        problem = f"is damaged, or no file of `prism pack`: {' '.join(str(error).split())}"
+        raise RunDirectoryError(f"{file}: {problem}; nothing was unpacked") from None
     except OSError as error:
         raise run_directory_error(error, f"{file}: cannot be unpacked") from None
 

@@ -22,7 +22,7 @@ from actors.core.errors import PlaceError, ShardLostError, first_error
 from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
 from actors.core.threads import in_threads
-from actors.factory.ray_cluster import Cluster, heed_signals, is_there
+from actors.factory.ray_cluster import Cluster, heed_signals
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import Shard, ShardedEngine
@@ -42,11 +42,8 @@ READY_S = 900.0
 """The time that a cluster gets to begin all shards: one that grows takes minutes to start a node."""
 TOLD_EVERY_S = 15.0
 """The time between two lines about shards that have not begun."""
-LOOKED_EVERY_S, LOOKS_IN_VAIN_MAX = 4.0, 5
-"""The time between two looks at the head of the cluster, and the looks in a row without an answer after which it is
-gone. Ray itself ends the process when the head has been silent for a minute."""
 ENDED = (
-    "this process was ended from outside, or by Ray, which does so where its node is gone; "
+    "this process was ended from outside, or by Ray, which does so where its node or the head of its cluster is gone; "
     "`prism resume` goes on from the latest checkpoint"
 )
 """The last words of a run in shards."""
@@ -64,7 +61,6 @@ class ShardsOnRay(Shards):
         actor = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(_ShardActor)
         self._own = ranges_of(config, domain)[1:]
         self._actors = [actor.remote(order, own) for own in self._own]
-        self._head = _Head(ray.get_runtime_context().gcs_address)
 
     async def begin(self) -> None:
         """Wait until all shards have begun; say how many have while it takes long.
@@ -118,50 +114,18 @@ class ShardsOnRay(Shards):
     async def _results(self, calls: Sequence[Any], first: int = 1) -> Sequence[Any]:
         found, known = [], self._ray.exceptions
         for shard, call in enumerate(calls, first):
-            result = asyncio.ensure_future(call)
             try:
-                await self._head.look()
-                while not (await asyncio.wait((result,), timeout=LOOKED_EVERY_S))[0]:
-                    await self._head.look()
-                found.append(result.result())
+                found.append(await call)
             except known.RayTaskError as error:
                 raise error.cause from None
-            except (known.RayError, PlaceError) as error:
+            except known.RayError as error:
                 raise ShardLostError(shard, " ".join(str(error).split())[:300]) from None
-            finally:
-                result.cancel()
         return found
 
     def end(self) -> None:
         for each in self._actors:
             with suppress(Exception):  # it may be gone
                 self._ray.kill(each)
-
-
-class _Head:
-    """The head of a cluster, which answers or is gone.
-
-    Args:
-        address: `HOST:PORT`.
-    """
-
-    def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._place = host, int(port)
-        self._looked, self._in_vain = monotonic(), 0
-
-    async def look(self) -> None:
-        """Look whether it answers, unless that was done a moment ago.
-
-        Raises:
-            PlaceError: it has not answered several times.
-        """
-        if monotonic() - self._looked < LOOKED_EVERY_S:
-            return
-        self._in_vain = 0 if await to_thread.run_sync(is_there, *self._place) else self._in_vain + 1
-        self._looked = monotonic()
-        if self._in_vain >= LOOKS_IN_VAIN_MAX:
-            raise PlaceError("the head of the cluster does not answer")
 
 
 class _ShardActor:

@@ -189,10 +189,14 @@ async def run_parts(  # each thing that a run needs once
         DivergedError: a tick has another result.
         JournalError: the checkpoint holds the world of another version.
     """
+
+    def after_tick(tick: int) -> None:
+        if simulation is not None and tick % simulation.config.simulation.ticks_per_round == 0:
+            on_round(simulation)
+
     simulation: Simulation | None = None
     for part in parts:
-        domain = part.domain or build_domain(part.config).domain
-        before = simulation
+        domain, before = part.domain or build_domain(part.config).domain, simulation
         simulation = Simulation(at_once(part.config), domain, oracle_of(part, domain), record)
         simulation.ticks = part.until
         if before is None:
@@ -200,14 +204,8 @@ async def run_parts(  # each thing that a run needs once
         else:
             await copy_state(before, simulation)
         on_begin(simulation)
-        per_round, running = part.config.simulation.ticks_per_round, simulation
-
-        def after_tick(tick: int, per_round: int = per_round, running: Simulation = running) -> None:
-            if tick % per_round == 0:
-                on_round(running)
-
         try:
-            await simulation.run(after_tick, every=per_round)
+            await simulation.run(after_tick, every=part.config.simulation.ticks_per_round)
         except BaseExceptionGroup as group:  # the error of PRISM that ends it, without the group around it
             if (error := first_error(group, PrismError)) is not None:
                 raise error from None
@@ -264,6 +262,5 @@ class AbsentOracle(Oracle[Any]):
 
 
 def _lost(agent: int, tick: int, trigger: str) -> OracleUnavailableError:
-    return OracleUnavailableError(
-        f"{ANSWERS}: has no answer to agent {agent}'s {trigger!r} of tick {tick}; a part of it is lost"
-    )
+    asked = f"agent {agent}'s {trigger!r} of tick {tick}"
+    return OracleUnavailableError(f"{ANSWERS}: has no answer to {asked}; a part of it is lost")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from anyio import to_thread
@@ -16,19 +17,11 @@ from actors.metrics.observation import Observation
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, Run, execute
-from actors.runs.inputs import Inputs, inputs_of, keep
+from actors.runs.inputs import inputs_of, keep
 from actors.runs.summary import Summary
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL
-from actors.store.manifest import (
-    CONFIG,
-    MANIFEST,
-    SUMMARY,
-    Manifest,
-    broken_seals,
-    is_as_written,
-    read_manifest,
-)
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, broken_seals, is_as_written, read_manifest
 from actors.store.recovery import Recovered, recover
 from actors.store.rounds import ROUNDS, content_of, read_content
 from actors.store.run import header_in, read_resolved
@@ -36,67 +29,37 @@ from prism.config import Config
 from prism.domain import Domain
 
 
-class Accepted(NamedTuple):
-    """The differences that a resume accepts.
-
-    Args:
-        settings: settings that cannot change the past.
-        damage: damage that no crash explains: it is cut off.
-    """
-
-    settings: bool = False
-    damage: bool = False
-
-
-NOTHING = Accepted()
-
-
-class ResumePlan(NamedTuple):
-    """A resume that may begin. Nothing on disk has changed so far.
-
-    Args:
-        before: its manifest on disk; `manifest`: the one of the resumed run.
-        cut_damage: cut off damage that no crash explains.
-        inputs: the inputs that the resumed run will keep.
-    """
-
-    directory: RunDirectory
-    config: Config
-    domain: Domain
-    before: Manifest
-    manifest: Manifest
-    cut_damage: bool
-    inputs: Inputs
-
-
-def plan_resume(
+def resume_run(  # one for each way to resume
     path: Path,
     *,
     ticks: int | None = None,
     overrides: Sequence[str] = (),
-    accepted: Accepted = NOTHING,
+    accept_settings: bool = False,
+    cut_damage: bool = False,
     build: Callable[[Config], BuiltDomain] = build_domain,
-) -> ResumePlan:
-    """Return the plan of a resume from where the run's files end, and change nothing. The caller holds its lock.
+    reading: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> tuple[Run, list[str]]:
+    """Repair the files of a run, and return it ready to continue, with the repairs, a sentence each.
+
+    The caller holds its lock. A run that may not be resumed is refused before any file changes.
 
     Args:
         ticks: its length from now on; None keeps it.
         overrides: `a.b=value` each: settings from now on.
-        accepted: the differences that the resume accepts.
+        accept_settings: accept settings that cannot change the past.
+        cut_damage: cut off damage that no crash explains.
         build: builds the domain, and may show its progress.
+        reading: returns a context that shows that the journal is being read.
 
     Raises:
         RunDirectoryError: it is no run, or may not be resumed.
-        JournalError: its journal cannot be used.
+        JournalError: its files cannot be used or repaired.
         ConfigError: its configuration cannot be used.
     """
-    directory = RunDirectory(path)
-    before = read_manifest(directory.path)
+    directory, before = RunDirectory(path), read_manifest(path)
     if directory.is_unstarted:
-        raise RunDirectoryError(
-            f"{path}: nothing was run here: its process ended before the journal was written; "
-            f"start it again with: prism run CONFIG --out {path}"
-        )
+        ended = "nothing was run here: its process ended before the journal was written"
+        raise RunDirectoryError(f"{path}: {ended}; start it again with: prism run CONFIG --out {path}")
     if not (path / JOURNAL).exists():
         raise RunDirectoryError(f"{path / JOURNAL}: is missing; without it the run cannot be resumed")
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
@@ -104,80 +67,65 @@ def plan_resume(
     disk = RealDisk(path, syncs=config.run.sync)
     built = build(config)
     inputs = inputs_of(config, built.inputs, built.code)
-    config = inputs.config
-    header = header_in(path)
-    manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
-    plan = ResumePlan(directory, config, built.domain, before, manifest, accepted.damage, inputs)
+    config, header = inputs.config, header_in(path)
+    manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accept_settings)
+    run_of = partial(_run_of, directory, config, built.domain, before, manifest)
     # With other code the run would have ticks of two versions.
-    if changes := changed_code(plan.before, plan.manifest):
-        run = _run_of(plan, recover(disk, repair=False, cut_damage=plan.cut_damage))
+    if changes := changed_code(before, manifest):
+        run = run_of(recover(disk, repair=False, cut_damage=cut_damage))
         if run.recorded.ticks and not run.is_done:
-            raise RunDirectoryError(
-                f"{path}: cannot continue: {'; '.join(changes)}. Resume it with the code that it was run with, or "
-                "branch off with `prism fork`, which does its ticks again with this code."
-            )
-    return plan
+            remedy = "Resume it with the code that it was run with, or branch off with `prism fork`, which does its "
+            problem = f"cannot continue: {'; '.join(changes)}. {remedy}ticks again with this code."
+            raise RunDirectoryError(f"{path}: {problem}")
+    with reading():
+        keep(directory, inputs)
+        damaged = _damaged(directory, before)
+        recovered = recover(disk, cut_damage=cut_damage)
+        run, notes = run_of(recovered), [*recovered.notes]
+        if not read_content(disk).startswith(_rows_at(recovered)):
+            notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged, and are written again")
+        disk.close()
+    return run, [*notes, *(f"{name}: {problem}" for name, problem in damaged.items())]
 
 
-def resume_run(plan: ResumePlan) -> tuple[Run, list[str]]:
-    """Repair the files of a run, and return it ready to continue, with the repairs, a sentence each.
-
-    Raises:
-        RunDirectoryError: it may not be resumed.
-        JournalError: its files cannot be used or repaired.
-    """
-    disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
-    keep(plan.directory, plan.inputs)
-    damaged = _damaged(plan.directory, plan.before)
-    recovered = recover(disk, cut_damage=plan.cut_damage)
-    run, notes = _run_of(plan, recovered), [*recovered.notes]
-    if not read_content(disk).startswith(_rows_at(recovered)):
-        notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged, and are written again")
-    disk.close()
-    notes += [f"{name}: {problem}" for name, problem in damaged.items()]
-    return run, notes
-
-
-def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
-    """Return the run that continues where its files end.
+def _run_of(
+    directory: RunDirectory, config: Config, domain: Domain, before: Manifest, manifest: Manifest, recovered: Recovered
+) -> Run:
+    """Return the run that continues where its files end, with the manifest that it had before and the one from now on.
 
     Raises:
         RunDirectoryError: it would end before its journal does, stop again at once, or is a fork without a checkpoint.
     """
-    path, config, manifest, recorded = plan.directory.path, plan.config, plan.manifest, recovered.recorded
-    if recorded.ticks > config.simulation.length:
-        raise RunDirectoryError(
-            f"{path}: cannot continue: it has {recorded.ticks:,} ticks already, and was to end after "
-            f"{config.simulation.length:,}. Ask for --ticks {recorded.ticks} or more."
-        )
+    path, recorded, problem = directory.path, recovered.recorded, ""
+    ticks = recorded.ticks
+    if ticks > config.simulation.length:
+        problem = f"it has {ticks:,} ticks already, and was to end after {config.simulation.length:,}. "
+        problem += f"Ask for --ticks {ticks} or more."
     at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     if manifest.forks and (recovered.checkpoint is None or at < manifest.forks[-1].tick):
         origin = manifest.forks[-1]  # its first ticks were run with other settings than it has
-        raise RunDirectoryError(
-            f"{path}: cannot continue: it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint "
-            f"from then on can be used. Branch off again with: prism fork {origin.parent} --at {origin.tick}"
-        )
+        problem = f"it branched off {origin.parent} after {origin.tick} ticks, and no checkpoint from then on can be "
+        problem += f"used. Branch off again with: prism fork {origin.parent} --at {origin.tick}"
     # At the same spend cap it would only stop again.
-    stopped, oracles = plan.before.stopped, (read_resolved(path / CONFIG).oracle, config.oracle)
+    stopped, oracles = before.stopped, (read_resolved(path / CONFIG).oracle, config.oracle)
     caps = [(each.max_calls, each.max_tokens, each.max_usd, each.when_spent) for each in oracles]
-    if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, recorded.ticks) and caps[0] == caps[1]:
-        raise RunDirectoryError(
-            f"{path}: cannot continue: its spend cap is reached. Raise it with --accept-settings --set "
-            "oracle.max_calls=..., or max_tokens, or max_usd."
-        )
+    if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, ticks) and caps[0] == caps[1]:
+        remedy = "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd."
+        problem = f"its spend cap is reached. {remedy}"
+    if problem:
+        raise RunDirectoryError(f"{path}: cannot continue: {problem}")
     # Whole: no file of a run with all its ticks is such that a resume could write it again.
+    written_again = {CONFIG, MANIFEST, SUMMARY, *before.checkpoints}
     is_whole = (
-        not (plan.before.checkpoints and at != recorded.ticks)
+        not (before.checkpoints and at != ticks)
         and read_content(RealDisk(path)) == _rows_at(recovered)
-        and _damaged(plan.directory, plan.before)
-        .keys()
-        .isdisjoint({CONFIG, MANIFEST, SUMMARY, *plan.before.checkpoints})
+        and written_again.isdisjoint(_damaged(directory, before))
     )
     return Run(
-        directory=plan.directory,
+        directory=directory,
         config=config,
-        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, recorded.ticks), stopped=None),
-        domain=plan.domain,
+        manifest=msgspec.structs.replace(manifest, resumed=(*manifest.resumed, ticks), stopped=None),
+        domain=domain,
         recorded=recorded,
         digest=recovered.digest,
         checkpoint=recovered.checkpoint,
@@ -219,8 +167,7 @@ async def execute_through_losses(run: Run, host: Host, observed: Observation) ->
                 raise
             raise ShardLostError(shard, str(error)) from None
         except ShardLostError as error:
-            plan = await to_thread.run_sync(plan_resume, run.directory.path)
-            run, _ = await to_thread.run_sync(resume_run, plan)
+            run, _ = await to_thread.run_sync(resume_run, run.directory.path)
             shard = error.shard
             losses = losses + 1 if run.recorded.ticks == ticks else 1
             ticks = run.recorded.ticks

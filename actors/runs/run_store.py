@@ -81,9 +81,6 @@ class Batch(msgspec.Struct):
     table: bytes = b""
     rows: list[bytes] = []
 
-    def __bool__(self) -> bool:
-        return bool(self.answers or self.frames or self.table or self.rows)
-
 
 Execute = Callable[[Callable[[], None]], Awaitable[None]]
 """A function that runs a blocking function."""
@@ -143,11 +140,11 @@ class RunStore(RecordedBefore):
     async def run(self) -> None:
         try:
             while self._error is None:
-                if self._batch or self._syncs:
+                if self._syncs or self._batch != Batch():
                     await self._write_batch()
                 elif self._is_closing:
                     await self._attempt(self._finish)
-                    if not self._batch:
+                    if self._batch == Batch():
                         break
                 else:
                     self._changed = anyio.Event()
@@ -211,27 +208,22 @@ class RunStore(RecordedBefore):
         Raises:
             JournalError: there is no answer, though the journal has the decision that depends on it.
         """
-        decided = super().recorded_answer(question)
-        if decided is None and self._answered_after is not None:
-            effect = question.tick + self._answered_after
-            if effect < self._recorded.ticks:
-                raise JournalError(
-                    f"{ANSWERS}: has no answer to agent {question.agent}'s {question.trigger!r} of tick "
-                    f"{question.tick}, on which tick {effect} of the journal depends; a part of it is lost"
-                )
+        decided, after = super().recorded_answer(question), self._answered_after
+        if decided is None and after is not None and (effect := question.tick + after) < self._recorded.ticks:
+            asked = f"has no answer to agent {question.agent}'s {question.trigger!r} of tick {question.tick}"
+            depends = f"on which tick {effect} of the journal depends"
+            raise JournalError(f"{ANSWERS}: {asked}, {depends}; a part of it is lost")
         return decided
 
     def has_answers(self) -> bool:
         return self._answered_after is not None or super().has_answers()
 
     async def keep(self, *records: bytes) -> None:
-        if not self._keeps_answers:
-            return
-        for record in records:
-            frame = encode_answer(record)
-            self._answers_bytes += len(frame)
-            self._batch.answers.append(frame)
-        await self._next_batch()
+        if self._keeps_answers:
+            frames = [*map(encode_answer, records)]
+            self._answers_bytes += sum(map(len, frames))
+            self._batch.answers += frames
+            await self._next_batch()
 
     async def synced(self) -> None:
         """Wait until everything so far is on the medium.
@@ -254,13 +246,14 @@ class RunStore(RecordedBefore):
         if not self._recorded.compare(tick, frame):
             self._batch.frames.append(frame)
             self._changed.set()
-            await self._wait_until(self._is_near)
+
+            def is_near() -> bool:
+                waiting = [*self._batch.frames, *self._writing.frames]
+                return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
+
+            await self._wait_until(is_near)
         elif self._recorded.must_read_on:
             await self._execute(self._recorded.read_on)
-
-    def _is_near(self) -> bool:
-        waiting = [*self._batch.frames, *self._writing.frames]
-        return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
     def write_rows(self, content: bytes) -> None:
         """Write the file of rounds anew, with a new column."""
@@ -273,13 +266,8 @@ class RunStore(RecordedBefore):
 
     def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
         """Return the position of a checkpoint after `tick` ticks; `oldest_asked` is the tick of its oldest question."""
-        return Position(
-            tick=tick,
-            journal_bytes=self._frame_end,
-            link=link,
-            oldest_asked=oldest_asked,
-            answers_end=self._answers_bytes,
-        )
+        end, answers_end = self._frame_end, self._answers_bytes
+        return Position(tick=tick, journal_bytes=end, link=link, oldest_asked=oldest_asked, answers_end=answers_end)
 
     async def close(self) -> None:
         """Wait until everything is written.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.files import sha256_of
-from actors.core.frames import ORIGIN, digest_of
+from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.state import RoundsTable
 from actors.factory.domains import code_of
 from actors.factory.input_files import kept_inputs, kept_sha256
@@ -28,7 +28,7 @@ from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Head, checkpoint_names, read_head
 from actors.store.disk import Disk, RealDisk
-from actors.store.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
+from actors.store.journal import JOURNAL, Header, JournalScan, journal_size, read_header, read_tail, scan_journal
 from actors.store.lock import LOCK
 from actors.store.manifest import (
     CONFIG,
@@ -41,8 +41,8 @@ from actors.store.manifest import (
     read_manifest,
     read_summary,
 )
-from actors.store.oracle_log import ANSWERS, scan_answers
-from actors.store.rounds import ROUNDS, Rows, content_of, rows_in, rows_of
+from actors.store.oracle_log import ANSWERS, AnswersScan, scan_answers
+from actors.store.rounds import ROUNDS, Rows, content_of, read_content, rows_in, rows_of
 from actors.store.run import Recorded, read_resolved
 from actors.store.segments import segment_names
 from prism.errors import ConfigError, PrismError
@@ -88,16 +88,6 @@ class Verification(NamedTuple):
         return {finding.file for finding in self.findings if not finding.is_good}
 
 
-class _Journal(NamedTuple):
-    """The content of the journal: its links by offset, and whether all of it is whole."""
-
-    header: Header | None
-    ticks: int
-    digest: str
-    links: dict[int, bytes]
-    is_whole: bool
-
-
 def verify_files(disk: Disk, expected: str | None = None, expected_ticks: int | None = None) -> Verification:
     """Check the files that a run writes tick by tick, and change none.
 
@@ -108,33 +98,47 @@ def verify_files(disk: Disk, expected: str | None = None, expected_ticks: int | 
     """
     findings: list[Finding] = []
     # Another process may be running it. The file written last is read first, so that everything it depends on is there.
-    names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
-    rounds: bytes | None = None
+    names, rounds, has_rounds = checkpoint_names(disk), b"", ROUNDS in disk.names()
+    whole: tuple[Header | None, JournalScan] = None, JournalScan(0, 0, ORIGIN, {}, Damage(0, "unread"))
     with _reported(ROUNDS, findings) as rounds_read:
-        rounds = disk.read(ROUNDS, 0, disk.size(ROUNDS)) if ROUNDS in disk.names() else None
+        rounds = read_content(disk)
     with _reported(JOURNAL, findings):
-        journal = _journal(disk, findings)
+        whole = _journal(disk, findings)
+    header, journal = whole
+    digest = digest_of(journal.link)
     if expected is not None and expected_ticks is not None and expected_ticks < journal.ticks:
         findings.append(Finding(SUMMARY, True, f"of the first {expected_ticks:,} ticks"))
     elif expected is not None:
-        differs = f"gives digest {expected}, the journal {journal.digest}"
-        is_same = expected == journal.digest
+        is_same = expected == digest
+        differs = f"gives digest {expected}, the journal {digest}"
         findings.append(Finding(SUMMARY, is_same, "gives the journal's digest" if is_same else differs))
     with _reported(ANSWERS, findings):
-        if ANSWERS in disk.names():
-            count, _, damage, _ = scan_answers(disk)
-            whole = f"{count:,} answers"
-            detail = "" if damage is None else f"damaged at byte {damage.offset}, after {whole}: {damage.problem}"
-            findings.append(Finding(ANSWERS, damage is None, detail or whole))
-        else:
-            findings.append(Finding(ANSWERS, False, "is missing"))
-    latest = _checkpoints(disk, names, journal, findings)
-    simulation = None if journal.header is None else journal.header.config.get("simulation")
+        count, _, damage, _ = scan_answers(disk) if ANSWERS in disk.names() else AnswersScan(0, 0, None)
+        told = f"{count:,} answers" if ANSWERS in disk.names() else "is missing"
+        if damage is not None:
+            told = f"damaged at byte {damage.offset}, after {told}: {damage.problem}"
+        findings.append(Finding(ANSWERS, damage is None and told != "is missing", told))
+    # The checkpoints; the latest that can be used says up to which round there must be rows.
+    latest: Head | None = None
+    for name in names:
+        with _reported(name, findings):
+            checkpoint = read_head(disk, name)
+            at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
+            if journal.links.get(at.journal_bytes) == at.link:
+                findings.append(Finding(name, True, tick))
+                latest = checkpoint if latest is None or at.tick > latest.position.tick else latest
+            elif journal.damage is not None and at.journal_bytes > max(journal.links, default=0):
+                detail = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
+                findings.append(Finding(name, True, detail))
+            else:
+                detail = f"follows byte {at.journal_bytes} of a journal that is not this one"
+                findings.append(Finding(name, False, detail))
+    simulation = None if header is None else header.config.get("simulation")
     per_round = simulation.get("ticks_per_round") if isinstance(simulation, dict) else None
     if rounds_read and isinstance(per_round, int) and per_round > 0:
         synced = journal.ticks if expected_ticks == journal.ticks else 0 if latest is None else latest.position.tick
-        findings.extend(_rounds(rounds, journal, per_round, synced // per_round, latest))
-    return Verification(findings, journal.ticks, journal.digest, journal.header)
+        findings += _rounds(rounds if has_rounds else None, journal, per_round, synced // per_round, latest)
+    return Verification(findings, journal.ticks, digest, header)
 
 
 @contextmanager
@@ -145,58 +149,29 @@ def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
         yield read
         read.append(file)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and file.startswith("checkpoint-"):
+            return  # a process that runs it has just replaced the checkpoint
         findings.append(Finding(file, False, f"cannot be read: {error.strerror}"))
     except JournalError as error:
         findings.append(Finding(file, False, str(error).removeprefix(f"{file}: ")))
 
 
-def _journal(disk: Disk, findings: list[Finding]) -> _Journal:
+def _journal(disk: Disk, findings: list[Finding]) -> tuple[Header | None, JournalScan]:
     header, offset = read_header(disk)
     scan = scan_journal(disk, offset, offsets=None)
-    digest = digest_of(scan.link)
     if (damage := scan.damage) is not None:
-        lost = journal_size(disk) - damage.offset
-        detail = (
-            f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost:,} bytes cannot be used"
-        )
+        lost = f"{journal_size(disk) - damage.offset:,} bytes cannot be used"
+        detail = f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost}"
     else:
         sealed = segment_names(disk, read_tail(disk).sealed.start)
-        segments = f" ({len(sealed):,} segments)" if sealed else ""
-        detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {scan.end:,} bytes{segments}, digest {digest}"
+        size = f"{scan.end:,} bytes{f' ({len(sealed):,} segments)' if sealed else ''}"
+        detail = f"{scan.ticks:,} ticks of {header.agents:,} agents, {size}, digest {digest_of(scan.link)}"
     findings.append(Finding(JOURNAL, damage is None, detail))
-    return _Journal(header, scan.ticks, digest, scan.links, damage is None)
-
-
-def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list[Finding]) -> Head | None:
-    """Check the checkpoints; return the head of the latest that can be used, None without one."""
-    latest: Head | None = None
-    end = max(journal.links, default=0)
-    for name in names:
-        try:
-            checkpoint = read_head(disk, name)
-        except FileNotFoundError:
-            continue  # a process that runs it has just replaced the checkpoint
-        except OSError as error:
-            findings.append(Finding(name, False, f"cannot be read: {error.strerror}"))
-            continue
-        except JournalError as error:
-            findings.append(Finding(name, False, str(error).removeprefix(f"{name}: ")))
-            continue
-        at, tick = checkpoint.position, f"after {checkpoint.position.tick:,} ticks"
-        if journal.links.get(at.journal_bytes) == at.link:
-            findings.append(Finding(name, True, tick))
-            latest = checkpoint if latest is None or at.tick > latest.position.tick else latest
-        elif not journal.is_whole and at.journal_bytes > end:
-            detail = f"{tick}; its place in the journal lies behind the damage, and cannot be checked"
-            findings.append(Finding(name, True, detail))
-        else:
-            detail = f"follows byte {at.journal_bytes} of a journal that is not this one"
-            findings.append(Finding(name, False, detail))
-    return latest
+    return header, scan
 
 
 def _rounds(
-    content: bytes | None, journal: _Journal, ticks_per_round: int, synced: int, latest: Head | None
+    content: bytes | None, journal: JournalScan, ticks_per_round: int, synced: int, latest: Head | None
 ) -> Iterator[Finding]:
     """Check that there is a row for each round, and no other.
 
@@ -211,7 +186,7 @@ def _rounds(
         if rows.header:
             place = f"round {last}" if last else "its header"
             problem = f"what follows {place} is not the row of the next round"
-    elif journal.is_whole and last > rounds:
+    elif journal.damage is None and last > rounds:
         problem = f"has a row of round {last}, and the journal {rounds} whole rounds"
     elif last < synced:
         problem = f"has no row of round {last + 1}"
@@ -311,29 +286,12 @@ def _inputs(path: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(name, is_right, told)
 
 
-NOT_COMPARED = frozenset(
-    {
-        # these depend on a clock
-        "wall_s",
-        "wall_activations",
-        "latency_s_p50",
-        "latency_s_p95",
-        # these count calls and crashes, which a replay does not have
-        "llm",
-        "oracle_calls",
-        "oracle_calls_per_1000_activations",
-        "oracle_retries",
-        "retries_by_reason",
-        "decisions_by_method",
-        "fallbacks_by_reason",
-        "crashes",
-        # these are about the processes of the run and its end
-        "resumes",
-        "ticks_replayed",
-        "status",
-        "stopped_by",
-    }
-)
+NOT_COMPARED = {
+    *("wall_s", "wall_activations", "latency_s_p50", "latency_s_p95"),  # they depend on a clock
+    *("llm", "oracle_calls", "oracle_calls_per_1000_activations", "oracle_retries", "retries_by_reason"),
+    *("decisions_by_method", "fallbacks_by_reason", "crashes"),  # these and those above count calls and crashes
+    *("resumes", "ticks_replayed", "status", "stopped_by"),  # of the processes of the run, and its end
+}
 """The fields of a summary that a replay cannot give. The seal of the file covers them."""
 
 
@@ -384,14 +342,8 @@ async def recompute(
             if name not in NOT_COMPARED and SUMMARY not in problems and written.get(name) != value:
                 is_, should = (msgspec.json.encode(each).decode()[:200] for each in (written.get(name), value))
                 problems[SUMMARY] = f"{name} is {is_}, and a replay gives {should}"
-    return checked._replace(
-        findings=[
-            finding._replace(is_good=False, detail=problem)
-            if (problem := problems.get(finding.file)) and (finding.is_good or finding.detail == NOT_AS_WRITTEN)
-            else finding
-            for finding in checked.findings
-        ]
-    )
+    is_new = {each.file for each in checked.findings if each.is_good or each.detail == NOT_AS_WRITTEN}
+    return _with(checked, {file: problem for file, problem in problems.items() if problem and file in is_new})
 
 
 def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
@@ -402,21 +354,21 @@ def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -
     if changed_code(manifest, manifest_of(config, {}, code_of(config))):
         return without_replay(checked, f"not worked out again, because the code has changed: {error}")
     file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
-    detail = str(error).removeprefix(f"{file}: ")
-    findings = [
-        finding._replace(is_good=False, detail=detail) if finding.file == file else finding
-        for finding in checked.findings
-    ]
-    return without_replay(checked._replace(findings=findings), f"not worked out again, because of {file}")
+    checked = _with(checked, {file: str(error).removeprefix(f"{file}: ")})
+    return without_replay(checked, f"not worked out again, because of {file}")
 
 
 def without_replay(checked: Verification, reason: str) -> Verification:
     """Return the findings with a note at the files that only a replay could check."""
+    unchecked = {each.file: each.detail for each in checked.findings if each.file in {ROUNDS, SUMMARY} and each.is_good}
+    return _with(checked, {file: f"{detail}; {reason}" for file, detail in unchecked.items()}, is_good=True)
+
+
+def _with(checked: Verification, details: Mapping[str, str], *, is_good: bool = False) -> Verification:
+    """Return the findings with other details of some files, which are bad, or else good but not checked."""
     return checked._replace(
         findings=[
-            finding._replace(detail=f"{finding.detail}; {reason}", is_checked=False)
-            if finding.file in {ROUNDS, SUMMARY} and finding.is_good
-            else finding
-            for finding in checked.findings
+            Finding(each.file, is_good, details[each.file], not is_good) if each.file in details else each
+            for each in checked.findings
         ]
     )

@@ -61,6 +61,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 """The types that have a key, for the keys that not all types have."""
 _DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
 """The keys that say how a value is drawn, and nothing else."""
+_UNSET: Final = (None, ())
 
 
 def _on_one_line(text: str) -> None:
@@ -128,7 +129,7 @@ class AttributeConfig(Section, omit_defaults=True):
     @property
     def is_drawn(self) -> bool:
         """True if it says how its values are drawn, so that no column gives them."""
-        return any(_is_set(getattr(self, name)) for name in _DISTRIBUTION)
+        return any(getattr(self, name) not in _UNSET for name in _DISTRIBUTION)
 
     @property
     def is_complete(self) -> bool:
@@ -160,7 +161,7 @@ class AttributeConfig(Section, omit_defaults=True):
     def _problems(self) -> Iterator[tuple[str, ...]]:
         """Yield what is wrong between keys, and the keys, the first one to blame unless more is known."""
         low, high, mean, kind = self.min, self.max, self.mean, self.type
-        given = [name for name in _KINDS if _is_set(getattr(self, name))]
+        given = [name for name in _KINDS if getattr(self, name) not in _UNSET]
         for name in given:
             if kind not in _KINDS[name]:
                 yield f"belongs to type {' or '.join(_KINDS[name])}: expected none for type {kind}", name, "type"
@@ -208,11 +209,6 @@ of_people = _named(
     | dict.fromkeys(TRAITS, "is a trait that every person has")
 )
 of_posts = _named(dict.fromkeys(TAKEN_OF_POSTS, "is a name that every post has for something else"))
-
-
-def _is_set(value: object) -> bool:
-    """Return whether a key of a declaration was given a value."""
-    return value is not None and value != ()
 
 
 MEASURES: Final = "population.measures"

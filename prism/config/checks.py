@@ -108,7 +108,7 @@ Clash = tuple[str, ...]
 
 def find_conflicts(config: Config) -> list[SettingError]:
     """Return the errors of settings that contradict each other."""
-    checks = (_needs, _simulation, _people, _ties, _attributes, _models, _nations)
+    checks = (_needs, _domains, _people, _ties, _attributes, _models)
     found = [_error(clash) for check in checks for clash in check(config)]
     return [*found, *find_intervention_conflicts(config, config.interventions)]
 
@@ -151,7 +151,7 @@ def _shown(value: object) -> str:
     return value if isinstance(value, str) else found(value)
 
 
-def _simulation(config: Config) -> Iterator[Clash]:
+def _domains(config: Config) -> Iterator[Clash]:
     simulation, domain = config.simulation, config.simulation.domain
     per_round, tick_s, length = simulation.ticks_per_round, simulation.tick_seconds, simulation.length
     if config.domain and domain in SHIPPED_DOMAINS:
@@ -173,6 +173,13 @@ def _simulation(config: Config) -> Iterator[Clash]:
         names = ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds")
         problem = f"expected all of the run between the years 1 and 9999, got {got}"
         yield problem, *(f"simulation.{name}" for name in names)
+    economy, taylor, nations = config.economy, config.economy.taylor, config.economy.nations
+    if len(economy.strengths) != len(nations):
+        problem = f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations"
+        yield problem, "economy.strengths", "economy.nations"
+    if taylor.rate_step > taylor.rate_step_max:
+        problem = f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}"
+        yield problem, "economy.taylor.rate_step", "economy.taylor.rate_step_max"
 
 
 def _people(config: Config) -> Iterator[Clash]:
@@ -279,16 +286,6 @@ def _models(config: Config) -> Iterator[Clash]:
     for value in models if known else ():
         if value not in known:
             yield f"{by} is never {value!r}: {guess(value, known)}", f"llm.by.models.{value}", f"{PLACE}.{by}"
-
-
-def _nations(config: Config) -> Iterator[Clash]:
-    economy, taylor, nations = config.economy, config.economy.taylor, config.economy.nations
-    if len(economy.strengths) != len(nations):
-        problem = f"expected a strength for each nation, got {len(economy.strengths)} for {len(nations)} nations"
-        yield problem, "economy.strengths", "economy.nations"
-    if taylor.rate_step > taylor.rate_step_max:
-        problem = f"expected rate_step <= rate_step_max, got {taylor.rate_step:g} and {taylor.rate_step_max:g}"
-        yield problem, "economy.taylor.rate_step", "economy.taylor.rate_step_max"
 
 
 def _when(place: str, each: InterventionConfig, simulation: SimulationConfig) -> Iterator[Clash]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -163,16 +163,9 @@ class InterventionConfig(Section, omit_defaults=True):
         return (self.tick or 0) if self.round is None else (self.round - 1) * ticks_per_round
 
 
-class Planned(NamedTuple):
-    """An intervention, and the tick at whose beginning it happens."""
-
-    tick: int
-    intervention: InterventionConfig
-
-
-def planned(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> list[Planned]:
-    """Return interventions in the order in which they happen: by tick, those of one tick as they are listed."""
-    return sorted([Planned(each.at(ticks_per_round), each) for each in interventions], key=lambda each: each.tick)
+def planned(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> list[tuple[int, InterventionConfig]]:
+    """Return interventions, each with its tick, in the order in which they happen; those of one tick as listed."""
+    return sorted([(each.at(ticks_per_round), each) for each in interventions], key=lambda planned: planned[0])
 
 
 def placed_agents(interventions: Sequence[InterventionConfig]) -> Iterator[tuple[str, int | str]]:

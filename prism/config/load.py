@@ -32,7 +32,6 @@ OVERRIDE_SOURCE = "--set"
 MAPPING_SOURCE = "overrides"
 DECLARATIONS = (PLACE, POSTS_PLACE, WEIGHTS, DOMAIN)
 """Settings whose keys the user names. One of them can be set alone, and the others stay."""
-NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 SECTIONS: Final = sections_of(Config)
 
 
@@ -64,7 +63,7 @@ def load_config(
     text: str | None = None,
     source: str = "configuration",
     *,
-    environment: Mapping[str, str] = NO_ENVIRONMENT,
+    environment: Mapping[str, str] = MappingProxyType({}),
     overrides: Sequence[str] | Mapping[str, object] = (),
     length_max: int = LENGTH_MAX,
 ) -> Config:
@@ -111,7 +110,7 @@ def load_placed_config(
     wrong: list[ConfigError] = []
     for given in _in_sections(document, document.value, ""):
         _take(given, values, {}, wrong)
-    for given in (*_in_environment(environment), *_in_overrides(overrides)):
+    for given in _set_elsewhere(environment, overrides):
         _take(given, values, places, wrong)
     tree: dict[str, Any] = {}
     for path, value in values.items():
@@ -120,10 +119,8 @@ def load_placed_config(
         except SettingError as error:
             wrong.append(placed_error(error, places, source))
             continue
-        branch = tree
-        for section in path.split(".")[:-1]:
-            branch = branch.setdefault(section, {})
-        branch[path.rpartition(".")[2]] = held
+        *sections, name = path.split(".")
+        reduce(lambda branch, section: branch.setdefault(section, {}), sections, tree)[name] = held
     if wrong:
         raise together(wrong)
     try:
@@ -147,26 +144,21 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     """
     document = read_yaml(text, source)
     value, lines = document.value, document.lines
-    if isinstance(value, dict) and [*value] == [INTERVENTIONS]:
-        value = value[INTERVENTIONS]
-    elif isinstance(value, list):
+    if isinstance(value, list):
         document = Document(value, source, {f"{INTERVENTIONS}{key}": line for key, line in lines.items()})
-    else:
+        value = {INTERVENTIONS: value}
+    if not isinstance(value, dict) or [*value] != [INTERVENTIONS]:
         got = found(value) if not isinstance(value, dict) else f"the keys {', '.join(value) or 'none'}"
         problem = f"expected a list, or a mapping with the key {INTERVENTIONS} alone, got {got}"
         raise ConfigError(source, problem, line=lines[""])
     try:
-        added = converted(field_types(Config)[INTERVENTIONS], value, INTERVENTIONS)
+        added = converted(field_types(Config)[INTERVENTIONS], value[INTERVENTIONS], INTERVENTIONS)
     except SettingError as error:
         raise document.refused(error.problem, error.keys[0]) from None
-    wrong = [
-        document.refused(
-            f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}",
-            f"{INTERVENTIONS}[{index}].{each.when}",
-        )
-        for index, each in enumerate(added)
-        if (at := each.at(config.simulation.ticks_per_round)) < tick
-    ]
+    wrong, expected = list[ConfigError](), f"expected tick {tick:,} or later, where the fork begins"
+    for index, each in enumerate(added):
+        if (at := each.at(config.simulation.ticks_per_round)) < tick:
+            wrong.append(document.refused(f"{expected}, got tick {at:,}", f"{INTERVENTIONS}[{index}].{each.when}"))
     conflicts = find_intervention_conflicts(config, added)
     if wrong := wrong or [document.refused(each.problem, each.keys[0]) for each in conflicts]:
         raise together(wrong)
@@ -203,16 +195,16 @@ def _take(given: Found, values: dict[str, Any], places: dict[str, Place], wrong:
     places[path] = place
     whole = next((each for each in DECLARATIONS if path.startswith(f"{each}.")), path)
     if whole != path:
-        *outer, name = path.removeprefix(f"{whole}.").split(".")
-        branch = changed = _copied(values.get(whole))
-        for key in outer:
-            branch[key] = branch = _copied(branch.get(key))
-        branch[name], value = value, changed
-    values[whole] = value
-
-
-def _copied(value: object) -> dict[str, Any]:
-    return {**value} if isinstance(value, dict) else {}
+        # The collections around it are copied: those of the text stay as they are.
+        branch: Any
+        branch, key = values, whole
+        for inner in path.removeprefix(f"{whole}.").split("."):
+            before = branch.get(key)
+            branch[key] = {**before} if isinstance(before, dict) else {}
+            branch, key = branch[key], inner
+        branch[key] = value
+    else:
+        values[whole] = value
 
 
 def _in_sections(document: Document, values: Mapping[str, Any], section: str) -> Iterator[Found]:
@@ -230,37 +222,38 @@ def _in_sections(document: Document, values: Mapping[str, Any], section: str) ->
             yield path, value, Place(document.source)
 
 
-def _in_environment(environment: Mapping[str, str]) -> Iterator[Found]:
+def _set_elsewhere(environment: Mapping[str, str], overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
+    """Yield the settings of the environment, and then the overrides."""
+    given: list[tuple[list[str], object, str] | ConfigError] = []
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
         if not variable.startswith(ENVIRONMENT_PREFIX):
             continue
         if "__" in name or name in field_types(Config):
-            yield _given(name.split("__"), environment[variable], variable)
+            given.append((name.split("__"), environment[variable], variable))
         elif meant := next((path for path in _types() if path.replace(".", "_") == name), None):
             right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
-            yield ConfigError(variable, f"is no setting; did you mean {right}, with two underscores for each dot?")
-
-
-def _in_overrides(overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
+            problem = f"is no setting; did you mean {right}, with two underscores for each dot?"
+            given.append(ConfigError(variable, problem))
     if isinstance(overrides, Mapping):
-        for path, value in overrides.items():
-            yield _known_path(path.split("."), MAPPING_SOURCE), value, Place(MAPPING_SOURCE)
-        return
+        given += [(path.split("."), value, MAPPING_SOURCE) for path, value in overrides.items()]
+        overrides = ()
     for override in overrides:
         name, equals, text = override.partition("=")
         if equals:
-            yield _given(name.strip().split("."), text, OVERRIDE_SOURCE)
+            given.append((name.strip().split("."), text, OVERRIDE_SOURCE))
         else:
-            yield ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
-
-
-def _given(parts: Sequence[str], text: str, source: str) -> Found:
-    try:
-        path = _known_path(parts, source)
-        return path, given_setting(text, source, path), Place(source)
-    except ConfigError as error:
-        return error
+            given.append(ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}"))
+    for each in given:
+        try:
+            if isinstance(each, ConfigError):
+                raise each
+            parts, value, source = each
+            path = _known_path(parts, source)
+            held = value if source == MAPPING_SOURCE else given_setting(str(value), source, path)
+            yield path, held, Place(source)
+        except ConfigError as error:
+            yield error
 
 
 def given_setting(text: str, source: str, path: str) -> object:

@@ -6,8 +6,10 @@ rates, inflation, growth and unemployment are in percent; a point is a percentag
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -15,22 +17,15 @@ import msgspec
 from msgspec import Meta
 
 from prism.config.attributes import TRAITS, AttributeConfig, differ, of_people, of_posts
-from prism.config.requests import (
-    Problems,
-    are_fields,
-    are_headers,
-    are_parameters,
-    is_host,
-    is_no_key,
-    is_path,
-    is_variable,
-)
 from prism.config.section import Section, Text, setting
+from prism.credentials import VARIABLE, is_secret_name, is_variable_name, looks_like_key, secrets_in
 from prism.expectations import found, meant
 from prism.quarter import Period, Quarter
 
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
+Problems = Iterator[tuple[str, str]]
+"""The wrong parts of a value, and what is wrong with each."""
 Share = Annotated[float, Meta(ge=0, le=1)]
 Kept = Annotated[float, Meta(ge=0, lt=1)]
 """The part of a value that is left a quarter later."""
@@ -75,9 +70,9 @@ def hours_problem(figures: tuple[float, ...]) -> str:
     return "" if any(figures) else "expected a figure above 0 for one hour at least, got 0 for all"
 
 
-def _is_day(hours: tuple[float, ...] | str) -> None:
+def _is_day(hours: tuple[float, ...] | str) -> Problems:
     if isinstance(hours, tuple) and (problem := hours_problem(hours)):
-        raise ValueError(problem)
+        yield "", problem
 
 
 class ActivityConfig(Section):
@@ -360,16 +355,88 @@ class PricesConfig(Section):
     cached: Price | None = setting(None, "tokens of the prompt from the server's cache; none: as `input`")
 
 
+# The user's own words in a request. A run keeps its settings in files, so none of them may be a secret, and no problem
+# shows a value that may be one.
+_PATH: Final = re.compile(r"/(?:(?![?#\\])[!-~])*")
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FRAMING: Final = {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+_KEPT: Final = "because a run keeps its settings in files"
+_OURS: Final = "is set by PRISM itself; leave it out"
+
+
+def _is_path(path: str) -> Problems:
+    if looks_like_key(path):
+        yield "", f"expected no key, {_KEPT}; put it in llm.request.headers or query"
+    elif not _PATH.fullmatch(path) or ".." in path.split("/"):
+        elsewhere = "; parameters belong in llm.request.query" if "?" in path else ""
+        yield "", f"expected a path such as /v1/chat/completions, got {found(path)}{elsewhere}"
+
+
+def _are_headers(headers: dict[str, str]) -> Problems:
+    for name, value in headers.items():
+        if not _TOKEN.fullmatch(name):
+            yield _part(name), "expected the name of a header, such as api-key"
+        elif name.lower() in _FRAMING:
+            yield _part(name), _OURS
+        elif not (value and value.isascii() and value.isprintable()):
+            yield _part(name), "expected printable ASCII characters, at least one"
+    yield from _are_parameters(headers)
+
+
+def _are_parameters(values: dict[str, str]) -> Problems:
+    for name, value in values.items():
+        if not name or not name.isprintable() or not value.isprintable():
+            yield _part(name), "expected a name such as api-version, and a value of printable characters"
+        elif looks_like_key(value) or (is_secret_name(name) and not VARIABLE.search(value)):
+            yield _part(name), f"expected an environment variable such as $API_KEY, {_KEPT}, got a text"
+
+
+def _are_fields(fields: dict[str, Any]) -> Problems:
+    for name, value in fields.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            yield _part(name), f"expected a value that JSON has, got {found(value)}"
+            continue
+        if name in ("messages", "model"):  # without them it would be no question
+            yield _part(name), _OURS
+        for secret in secrets_in({name: value}, ""):
+            yield secret, f"expected no secret, {_KEPT}; send it by llm.request.headers or query, as $NAME"
+
+
+def _part(name: str) -> str:
+    return f".{name or repr(name)}"
+
+
 class RequestConfig(Section):
     """The user's own part of every request to the model's server: docs/language-models.md."""
 
-    path: str | None = setting(None, "path of requests after the host; none: /v1/chat/completions", is_path)
-    headers: dict[str, str] = setting({}, "headers of every request; $NAME is an environment variable", are_headers)
-    query: dict[str, str] = setting({}, "parameters after the path; $NAME as in headers", are_parameters)
-    extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one", are_fields)
+    path: str | None = setting(None, "path of requests after the host; none: /v1/chat/completions", _is_path)
+    headers: dict[str, str] = setting({}, "headers of every request; $NAME is an environment variable", _are_headers)
+    query: dict[str, str] = setting({}, "parameters after the path; $NAME as in headers", _are_parameters)
+    extra_body: dict[str, Any] = setting({}, "fields added to every question; null removes one", _are_fields)
 
 
-Model = Annotated[str, Meta(min_length=1), is_no_key]
+def _is_no_key(text: str) -> Problems:
+    if looks_like_key(text):
+        yield "", f"expected no key, {_KEPT}; put it in the environment (llm.api_key_env)"
+
+
+def _is_host(host: str) -> Problems:
+    if "@" in host:
+        yield "", f"must not carry a user or password, {_KEPT}; put the key in the environment (llm.api_key_env)"
+    if "?" in host or "#" in host:
+        yield "", f"expected an address without parameters, {_KEPT}; they belong in llm.request.query"
+    yield from _is_no_key(host)
+
+
+def _is_variable(name: str) -> Problems:
+    if not is_variable_name(name):
+        problem = "expected the name of an environment variable that holds the key, such as OPENAI_API_KEY, never the "
+        yield "", f"{problem}key itself; what stands here is not shown, since it may be one"
+
+
+Model = Annotated[str, Meta(min_length=1), _is_no_key]
 
 
 class ModelsConfig(Section):
@@ -386,16 +453,16 @@ class ModelsConfig(Section):
 class LLMConfig(Section):
     """The language model behind the oracle: its server and its sampling. See docs/language-models.md."""
 
-    host: Text = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", is_host)
+    host: Text = setting("http://127.0.0.1:11434", "address of the server, such as http://127.0.0.1:8000", _is_host)
     ca_file: str | None = setting(None, "PEM file of certificates to trust besides the public ones")
     model: Model = setting("llama3.2", "name of the model, as the server lists it")
     temperature: float = setting(0.7, "spread of the answers; at 0 always the likeliest", ge=0, le=2)
     seed: int = setting(0, "the seeds of all calls follow from it", ge=0, le=2**31 - 1)
     num_predict: int = setting(64, "most tokens of an answer", ge=1, le=131_072)
     num_ctx: int = setting(2048, "tokens of prompt and answer together, for ollama", ge=256, le=2**20)
-    keep_alive: Text = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", is_no_key)
+    keep_alive: Text = setting("30m", "time that ollama keeps the model in memory: 30m, 24h, -1m", _is_no_key)
     timeout_s: float = setting(60.0, "longest time of a call, to its last byte", gt=0, le=3600)
-    api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key", is_variable)
+    api_key_env: str = setting("PRISM_LLM_API_KEY", "environment variable with the key", _is_variable)
     method: Literal["auto", "probabilities", "json"] = setting("auto", "auto: probabilities where sound, else JSON")
     prompt: Text = setting("prose", "template: prose or list, which ship; a file; or a text of several lines")
     order: Literal["drawn", "fixed"] = setting("drawn", "of options: drawn for each question, or the chart's")

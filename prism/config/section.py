@@ -24,14 +24,6 @@ class _Declared(NamedTuple):
     notes: tuple[Any, ...]
     bounds: dict[str, Any]
 
-    def of_type(self, kind: Any) -> Any:
-        """Return an annotation with the bounds, which are those of the value if it may be None, and the notes."""
-        if self.bounds:
-            bare = kind.removesuffix(" | None") if isinstance(kind, str) else next(iter(get_args(kind)), kind)
-            bounded: Any = Annotated[bare, Meta(**self.bounds)]
-            kind = bounded if bare == kind else bounded | None
-        return Annotated[(kind, *self.notes)]
-
 
 def setting(default: T, meaning: str, check: Callable[[Any], object] | None = None, **bounds: Any) -> T:
     """Declare a setting by its default, its meaning and its bounds.
@@ -54,7 +46,12 @@ class SectionType(msgspec.StructMeta):
         """Return a section class, whose values cannot be replaced."""
         for key, value in [*namespace.items()]:
             if isinstance(value, _Declared):
-                namespace["__annotations__"][key] = value.of_type(namespace["__annotations__"][key])
+                kind = namespace["__annotations__"][key]
+                if value.bounds:  # of the value, if it may be None
+                    bare = kind.removesuffix(" | None") if isinstance(kind, str) else next(iter(get_args(kind)), kind)
+                    bounded: Any = Annotated[bare, Meta(**value.bounds)]
+                    kind = bounded if bare == kind else bounded | None
+                namespace["__annotations__"][key] = Annotated[(kind, *value.notes)]
                 is_mapping = isinstance(value.default, dict)
                 namespace[key] = msgspec.field(default_factory=value.default.copy) if is_mapping else value.default
         return super().__new__(cls, name, bases, namespace, **{"frozen": True, "kw_only": True, **options})

@@ -10,7 +10,7 @@ from prism.config.attributes import MEASURES, OF_TIES, measure_name
 from prism.config.attributes import PLACE as ATTRIBUTES
 from prism.expressions import expression_of
 from prism.llm.prompt import PERSONAS, template_of
-from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
+from prism.no_effect import ROUND_ENDS, NoEffect, idle_interventions
 from prism.social.chart import rows_with_functions
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import Effect, Role, of_reader
@@ -24,7 +24,7 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect
     """Return what will have no effect in a run of people on a feed."""
     delays = long_delays(config, behaviour)
     return [
-        *(NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message) for each in delays),
+        *(NoEffect(kind="delay", place=each.state, message=each.message) for each in delays),
         *unread_attributes(config, behaviour),
         *fixed_measures(config, behaviour),
         *idle_interventions(config),
@@ -81,7 +81,7 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
     for name, attribute in declared.items():
         if _AGENT + name not in read and not ((tells_all and attribute.prompt) or f"attributes.{name}" in told):
             message = "nothing in the run reads it: no condition, no delay, no weight and no model"
-            yield NoEffect(kind=NoEffectKind.ATTRIBUTE, place=f"{ATTRIBUTES}.{name}", message=message)
+            yield NoEffect(kind="attribute", place=f"{ATTRIBUTES}.{name}", message=message)
 
 
 def fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
@@ -98,4 +98,4 @@ def fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffe
         if not (reads_ties and ties_change):
             what = [f"{measure.attribute} of anybody" if measure.attribute else "", "a tie" if reads_ties else ""]
             message = f"stays as at the start: no row or intervention changes {' or '.join(filter(None, what))}"
-            yield NoEffect(kind=NoEffectKind.MEASURE, place=f"{MEASURES}.{name}", message=message)
+            yield NoEffect(kind="measure", place=f"{MEASURES}.{name}", message=message)

@@ -28,80 +28,59 @@ population:
     region: {type: text, values: [north, south], weights: [0.7, 0.3]}
     verified: {type: bool, probability: 0.1}
 """
-KEYS = ", ".join(field_types(AttributeConfig))
 NAME = "expected a name of letters, digits and underscores that begins with a letter and is no Python word"
-NUMBER = "expected float -1e+15 to 1e+15 or none"
 TAKEN = "is a name that people already have for something else: expected another name"
 
-HOSTILE: list[tuple[Any, str]] = [
-    ({"age": "int"}, "attributes.age: expected {type, min, max, mean, ...}, got 'int'"),
-    ({"age": {"min": 3}}, "attributes.age.type: is missing; expected one of: bool, float, int, text"),
-    (
-        {"age": {"type": "integer"}},
-        "attributes.age.type: expected one of: bool, float, int, text, got 'integer'; did you mean int?",
-    ),
-    ({"age": {"type": "int", "minimum": 3}}, "attributes.age.minimum: unknown key; did you mean min?"),
+HOSTILE: list[tuple[str, str]] = [
+    ("{age: int}", "age: expected {type, min, max, mean, ...}, got 'int'"),
+    ("{age: {min: 3}}", "age.type: is missing; expected one of: bool, float, int, text"),
+    ("{age: {type: integer}}", "age.type: expected one of: bool, float, int, text, got 'integer'; did you mean int?"),
+    ("{age: {type: int, minimum: 3}}", "age.minimum: unknown key; did you mean min?"),
     *(
-        ({name: {"type": "int"}}, f"attributes.{name or chr(39) * 2}: {NAME}".replace("\n", "\\n"))
-        for name in ("my age", "1st", "_age", "", "a\nb", "аge", "class")  # noqa: RUF001  # it looks like another
+        (f'{{"{name}": {{type: int}}}}', f"{name or repr('')}: {NAME}")
+        for name in ("my age", "1st", "_age", "", "a\\nb", "аge", "class")  # noqa: RUF001  # it looks like another
     ),
-    ({"a" * 61: {"type": "int"}}, f"attributes.{'a' * 61}: expected a name of at most 60 characters, got 61"),
-    ({"tick": {"type": "int"}}, f"attributes.tick: {TAKEN}"),
-    ({"openness": {"type": "float"}}, "attributes.openness: is a trait that every person has: expected another name"),
+    (f"{{{'a' * 61}: {{type: int}}}}", f"{'a' * 61}: expected a name of at most 60 characters, got 61"),
+    ("{tick: {type: int}}", f"tick: {TAKEN}"),
+    ("{openness: {type: float}}", "openness: is a trait that every person has: expected another name"),
     # Of one declaration
-    ({"a": {"type": "int", "min": 13.5}}, "attributes.a.min: expected int, got 13.5"),
-    ({"a": {"type": "int", "min": 99, "max": 13}}, "attributes.a.min: expected min <= max, got 99 and 13"),
+    ("{a: {type: int, min: 13.5}}", "a.min: expected int, got 13.5"),
+    ("{a: {type: int, min: 99, max: 13}}", "a.min: expected min <= max, got 99 and 13"),
     (
-        {"a": {"type": "float", "min": 0, "max": 1, "mean": 2, "sd": 0.1}},
-        "attributes.a.mean: expected a mean from min to max, float 0 to 1, got 2",
+        "{a: {type: float, min: 0, max: 1, mean: 2, sd: 0.1}}",
+        "a.mean: expected a mean from min to max, float 0 to 1, got 2",
     ),
-    ({"a": {"type": "float", "mean": 2}}, "attributes.a.mean: expected both mean and sd, or neither: sd is missing"),
+    ("{a: {type: float, mean: 2}}", "a.mean: expected both mean and sd, or neither: sd is missing"),
+    ("{a: {type: int, values: ['1', '2']}}", "a.values: belongs to type text: expected none for type int"),
     (
-        {"a": {"type": "int", "values": ["1", "2"]}},
-        "attributes.a.values: belongs to type text: expected none for type int",
+        "{a: {type: text, values: [n, s], weights: [1]}}",
+        "a.weights: expected a weight for each of the values, got 1 for 2 values",
     ),
+    ("{a: {type: text, values: [n, s], weights: [0, 0]}}", "a.weights: expected at least one weight above 0"),
+    ("{a: {type: text, values: [n, n]}}", "a.values: expected values that differ, got 'n' more than once"),
     (
-        {"a": {"type": "text", "values": ["n", "s"], "weights": [1]}},
-        "attributes.a.weights: expected a weight for each of the values, got 1 for 2 values",
+        '{a: {type: text, values: ["n\\nIgnore"]}}',
+        "a.values[0]: expected a text on one line without spaces around it, got 'n\\nIgnore'",
     ),
+    ("{a: {type: int, min: 13, max: 99, default: 3}}", "a.default: expected int 13 to 99, got 3"),
     (
-        {"a": {"type": "text", "values": ["n", "s"], "weights": [0, 0]}},
-        "attributes.a.weights: expected at least one weight above 0",
+        "{a: {type: bool, probability: 0.5, column: a}}",
+        "a.column: expected either column or probability: a value is read or drawn, not both",
     ),
-    (
-        {"a": {"type": "text", "values": ["n", "n"]}},
-        "attributes.a.values: expected values that differ, got 'n' more than once",
-    ),
-    (
-        {"a": {"type": "text", "values": ["n\nIgnore"]}},
-        "attributes.a.values[0]: expected a text on one line without spaces around it, got 'n\\nIgnore'",
-    ),
-    (
-        {"a": {"type": "int", "min": 13, "max": 99, "default": 3}},
-        "attributes.a.default: expected int 13 to 99, got 3",
-    ),
-    (
-        {"a": {"type": "bool", "probability": 0.5, "column": "a"}},
-        "attributes.a.column: expected either column or probability: a value is read or drawn, not both",
-    ),
-    (
-        {"a": {"type": "int", "description": "x\nYou are"}},
-        "attributes.a.description: expected a text on one line, got 'x\\nYou are'",
-    ),
+    ('{a: {type: int, description: "x\\nYou are"}}', "a.description: expected a text on one line, got 'x\\nYou are'"),
 ]
 
 
-@catalogue(("given_value", "message"), HOSTILE)
-def test_a_declaration_that_cannot_be_is_refused_by_its_key(given_value: Any, message: str) -> None:
+@catalogue(("text", "message"), HOSTILE)
+def test_a_declaration_that_cannot_be_is_refused_by_its_key(text: str, message: str) -> None:
     with pytest.raises(SettingError) as caught:
-        PopulationConfig(attributes=given_value)
-    assert str(caught.value) == f"PopulationConfig: population.{message}"
+        PopulationConfig(attributes=yaml.safe_load(text))
+    assert str(caught.value) == f"PopulationConfig: population.attributes.{message}"
 
 
 @catalogue(
     ("declaration", "message"),
     [
-        ({"type": "float"}, "a: has no values: {}: min and max, mean and sd, or default"),
         ({"type": "int", "min": 0}, "a: has no values: {}: min and max, mean and sd, or default"),
         ({"type": "bool"}, "a: has no values: {}: probability or default"),
         ({"type": "text"}, "a: has no values: {}: values or default"),

@@ -4,22 +4,13 @@ import json
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from jsonschema import Draft7Validator
 from msgspec.structs import replace
 
 from actors.factory.calibrated import calibration_label, fitted_settings
 from actors.factory.shipped import examples
 from prism.clock import whole_ticks
-from prism.config import (
-    CalibrationConfig,
-    Config,
-    PopulationConfig,
-    Setting,
-    SimulationConfig,
-    load_config,
-    settings,
-)
+from prism.config import CalibrationConfig, Config, PopulationConfig, Setting, SimulationConfig, load_config, settings
 from prism.config.yaml_text import read_document
 from tests.catalogue import catalogue
 from tests.config.refresh_docs import DOCUMENT, SCHEMA, schema_text, with_table
@@ -40,19 +31,6 @@ def test_the_schema_is_that_of_the_model() -> None:
 def test_shipped_files_and_empty_sections_fit_it(example: Any) -> None:
     assert errors_in(example.text()) == []
     assert errors_in("population:\nfeed: {size: 3}\n") == []
-
-
-def test_the_settings_are_all_that_the_model_holds() -> None:
-    def paths(section: msgspec.Struct, prefix: str) -> set[str]:
-        found = set()
-        for name in section.__struct_fields__:
-            value = getattr(section, name)
-            found |= paths(value, f"{prefix}{name}.") if isinstance(value, msgspec.Struct) else {f"{prefix}{name}"}
-        return found
-
-    own = {"domain", "interventions"}  # what a domain of one's own says, and a list with a table of its own
-    assert {setting.path for setting in settings()} == paths(Config(), "") - own
-    assert len(settings()) == len({setting.path for setting in settings()})
 
 
 @catalogue("setting", settings())

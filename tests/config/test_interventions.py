@@ -28,59 +28,51 @@ interventions:
   - {round: 7, silence: [17, Ada], until_round: 8}
 """
 KEYS = ", ".join(field_types(InterventionConfig))
-AGENT = "int 0 to 9999999 or non-empty text"
 ONE = f"expected exactly one of {', '.join(KINDS)}"
 WHEN = "expected exactly one of round and tick"
-SOCIAL = ", ".join(CHANGEABLE["social"])
-HELLO = {"author": 1, "text": "hello"}
+CANNOT = f"cannot change while a run goes on: expected one of {', '.join(CHANGEABLE['social'])}"
+END = "expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at"
 
-HOSTILE: list[tuple[Any, str]] = [
-    (3, ": expected list of {round, tick, publish, set, ...}, got 3"),
-    ([{}], f"[0]: {WHEN}, got none"),
-    ([{"round": 2, "tick": 30, "silence": [1]}], f"[0].tick: {WHEN}, got both"),
-    ([{"tick": 3}], f"[0]: {ONE}, got none"),
-    ([{"tick": 3, "silence": [1], "follow": [[1, 2]]}], f"[0].silence: {ONE}, got follow, silence"),
-    ([{"a\nb": 3}], f"[0].a\\nb: unknown key; expected one of {KEYS}"),
+HOSTILE: list[tuple[str, str]] = [
+    ("3", ": expected list of {round, tick, publish, set, ...}, got 3"),
+    ("[{}]", f"[0]: {WHEN}, got none"),
+    ("[{round: 2, tick: 30, silence: [1]}]", f"[0].tick: {WHEN}, got both"),
+    ("[{tick: 3}]", f"[0]: {ONE}, got none"),
+    ("[{tick: 3, silence: [1], follow: [[1, 2]]}]", f"[0].silence: {ONE}, got follow, silence"),
+    ('[{"a\\nb": 3}]', f"[0].a\\nb: unknown key; expected one of {KEYS}"),
     # Posts
-    ([{"tick": 3, "publish": {"text": "hello"}}], f"[0].publish.author: is missing; expected {AGENT}"),
-    ([{"tick": 3, "publish": {"author": 1}}], "[0].publish.text: expected either text or post, got none"),
-    ([{"tick": 3, "publish": {"author": 1, "text": " \t"}}], "[0].publish.text: expected a text that is not blank"),
-    # Settings
     (
-        [{"tick": 3, "set": {"population.size": 3}}],
-        f"[0].set.population.size: cannot change while a run goes on: expected one of {SOCIAL}",
+        "[{tick: 3, publish: {text: hello}}]",
+        "[0].publish.author: is missing; expected int 0 to 9999999 or non-empty text",
     ),
-    ([{"tick": 3, "set": {"feed.size": 0}}], "[0].set.feed.size: expected int 1 to 1000, got 0"),
-    ([{"tick": 3, "set": {"feed.algorithm": "newest"}}], "[0].set.feed.algorithm: expected one of: chronological"),
+    ("[{tick: 3, publish: {author: 1}}]", "[0].publish.text: expected either text or post, got none"),
+    ('[{tick: 3, publish: {author: 1, text: " \\t"}}]', "[0].publish.text: expected a text that is not blank"),
+    # Settings
+    ("[{tick: 3, set: {population.size: 3}}]", f"[0].set.population.size: {CANNOT}"),
+    ("[{tick: 3, set: {feed.size: 0}}]", "[0].set.feed.size: expected int 1 to 1000, got 0"),
+    ("[{tick: 3, set: {feed.algorithm: newest}}]", "[0].set.feed.algorithm: expected one of: chronological"),
     # Ties, silence and shocks
     (
-        [{"tick": 3, "follow": [[1, 2], [3, 4, 5]]}],
+        "[{tick: 3, follow: [[1, 2], [3, 4, 5]]}]",
         "[0].follow[1]: expected two different people, [follower, followee], got [3, 4, 5]",
     ),
     (
-        [{"tick": 3, "follow": [[1, 2], [3, 2000]]}],
+        "[{tick: 3, follow: [[1, 2], [3, 2000]]}]",
         "[0].follow[1][1]: expected the number of one of 2,000 people, 0 to 1999, got 2000",
     ),
-    ([{"tick": 3, "silence": []}], "[0].silence: expected at least one entry, got []"),
+    ("[{tick: 3, silence: []}]", "[0].silence: expected at least one entry, got []"),
+    ("[{round: 3, follow: [[1, 2]], until_round: 4}]", "[0].until_round: belongs to silence: expected none without it"),
+    ("[{round: 3, silence: [1], until_round: 3}]", "[0].until_round: expected a round after 3, got 3"),
     (
-        [{"round": 3, "follow": [[1, 2]], "until_round": 4}],
-        "[0].until_round: belongs to silence: expected none without it",
-    ),
-    ([{"round": 3, "silence": [1], "until_round": 3}], "[0].until_round: expected a round after 3, got 3"),
-    (
-        [{"tick": 30, "silence": [1], "until_round": 2}],
+        "[{tick: 30, silence: [1], until_round: 2}]",
         "[0].until_round: expected a round that begins after tick 30, got round 2",
     ),
     (
-        [{"tick": 3, "shock": {"inflation": 1.0}}],
+        "[{tick: 3, shock: {inflation: 1.0}}]",
         "[0].shock: the social domain has no shock: expected one of publish, set, follow, unfollow, silence",
     ),
-    ([{"tick": 3, "shock": {"inflatoin": 1.0}}], "[0].shock.inflatoin: expected one of the indicators: interest_rate"),
-    # Times
-    (
-        [{"round": 51, "silence": [1]}],
-        "[0].round: expected an intervention before the end of the run, at tick 1,200, got round 51, which begins at",
-    ),
+    ("[{tick: 3, shock: {inflatoin: 1.0}}]", "[0].shock.inflatoin: expected one of the indicators: interest_rate"),
+    ("[{round: 51, silence: [1]}]", f"[0].round: {END}"),
 ]
 
 
@@ -89,14 +81,12 @@ def made(**settings: Any) -> Config:
     return Config(**settings)
 
 
-@catalogue(("given", "message"), HOSTILE)
-def test_what_is_no_list_of_interventions_is_refused_with_its_place(given: Any, message: str) -> None:
+@catalogue(("text", "message"), HOSTILE)
+def test_what_is_no_list_of_interventions_is_refused_with_its_place(text: str, message: str) -> None:
     with pytest.raises(SettingError) as caught:
-        made(interventions=given)
+        made(interventions=yaml.safe_load(text))
     assert str(caught.value).startswith(f"Config: interventions{message}")
-    if isinstance(given, list):  # in a file, it has its line
-        text = f"simulation: {{seed: 3}}\ninterventions: {yaml.safe_dump(given, default_flow_style=True, width=10**6)}"
-        assert refusal(text).startswith("c.yaml:2: interventions")
+    assert refusal(f"simulation: {{seed: 3}}\ninterventions: {text}").startswith("c.yaml:2: interventions")
 
 
 def test_a_list_is_read_with_what_each_entry_says() -> None:

@@ -92,7 +92,7 @@ async def run(
         on_tick: called after each tick.
     """
     domain = build_domain(chosen).domain
-    async with open_oracle(chosen, domain, directory) as opened:
+    async with open_oracle(chosen, domain.oracle, directory) as opened:
         simulation = Simulation(chosen, domain, opened.oracle)
         ready(simulation)
         await simulation.run(lambda _: on_tick(simulation))

@@ -156,7 +156,7 @@ class Asker:
         Raises:
             OracleUnavailableError: the model cannot be asked.
         """
-        async with open_oracle(self.config(0, way.name, way.overrides), MODEL, None):
+        async with open_oracle(self.config(0, way.name, way.overrides), MODEL.oracle, None):
             pass
 
     def config(self, cell: int, way: str, overrides: Sequence[str] = ()) -> Config:
@@ -219,7 +219,7 @@ class Asker:
             OracleUnavailableError: the model cannot be asked, or stayed away.
         """
         with ungrouped():
-            async with open_oracle(config, MODEL, None) as opened, anyio.create_task_group() as tasks:
+            async with open_oracle(config, MODEL.oracle, None) as opened, anyio.create_task_group() as tasks:
                 asker = made(opened.oracle)
                 single = SingleCalls(asker, config.oracle, config.llm.prices, tasks, samples)
                 for number, agent, question in questions:

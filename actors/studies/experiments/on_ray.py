@@ -10,7 +10,6 @@ import platform
 import shutil
 import socket
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -27,8 +26,6 @@ from actors.core.files import drafted_directory, read_regular, write_file
 from actors.core.machine import processors
 from actors.factory.input_files import (
     INPUT_BYTES_MAX,
-    Kept,
-    inputs_shared,
     is_kept,
     kept_inputs,
     kept_sha256,
@@ -36,6 +33,7 @@ from actors.factory.input_files import (
     note_files,
     place_of,
     plain_name,
+    share_inputs,
 )
 from actors.factory.own_code import sources_below
 from actors.factory.ray_cluster import connected, is_there
@@ -110,7 +108,8 @@ def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
             return Returned(Done(problem))
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem))
-    with TemporaryDirectory(prefix="prism-cell-") as directory, inputs_shared(_KEPT):
+    share_inputs()
+    with TemporaryDirectory(prefix="prism-cell-") as directory:
         path = Path(directory, CELLS, order.key)
         for name, digest in order.inputs.items():
             content = fetch(digest)
@@ -131,9 +130,6 @@ def run_order(order: Order, fetch: Callable[[str], bytes]) -> Returned:
         files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
     done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))
     return Returned(done, {name: content for name, content in files.items() if name != LOCK})
-
-
-_KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
 
 
 def _write(files: Mapping[str, bytes], directory: Path) -> None:

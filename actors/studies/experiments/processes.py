@@ -10,7 +10,7 @@ import re
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from actors.core.errors import PlaceError
 from actors.core.forkserver import forkserver
 from actors.core.machine import processors
-from actors.factory.input_files import Kept, inputs_shared, kept_inputs, place_of
+from actors.factory.input_files import kept_inputs, place_of, share_inputs
 from actors.runs.directory import LOG
 from actors.studies.experiments.cells import Done, Task, cell_path, is_done, work
 from actors.studies.experiments.plan import Cell, Plan
@@ -225,13 +225,10 @@ class Processes(Executor):
 def _nothing() -> None: ...
 
 
-_KEPT: Kept = OrderedDict()  # the graphs and profiles that this process has read for its other cells
-
-
 def _worked(function: Callable[[Task], Done], task: Task) -> Done:
     """Run a cell in this process, with the input files that were read before. One that was stopped ends the process."""
-    with inputs_shared(_KEPT):
-        done = function(task)
+    share_inputs()
+    done = function(task)
     if done.signal:
         os._exit(1)
     return done

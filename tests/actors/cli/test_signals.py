@@ -95,7 +95,7 @@ def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(small
 BUSY = """
 import sys
 import anyio
-from actors.runs.signals import StopOnSignal, end
+from actors.runs.signals import StopOnSignal
 
 async def main():
     async with anyio.create_task_group() as tasks:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.factory import input_files
 from actors.factory.domains import build_domain
 from actors.factory.graph_files import EXPECTED, parse_graph
-from actors.factory.input_files import inputs_shared, load_population, read_input
+from actors.factory.input_files import load_population, read_input, share_inputs
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.checks import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
@@ -117,10 +118,7 @@ def test_the_content_tells_the_format_and_whether_ties_have_a_direction(here: Pa
     ("text", "message"),
     [
         ("<graphml>\n<graph", "t.graphml:2: bad GraphML: Couldn't find end of Start Tag graph."),
-        (
-            "<html></html>",
-            f"t.graphml: is XML without an element `graphml`: {EXPECTED}",
-        ),
+        ("<html></html>", f"t.graphml: is XML without an element `graphml`: {EXPECTED}"),
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
             "t.graphml: holds no ties: expected edges between different nodes",
@@ -156,20 +154,20 @@ def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkey
     graph.write_text(RING)
     config = Config().population
     config = PopulationConfig(graph=type(config.graph)(path=str(graph)))
-    with inputs_shared():
-        first, second = (load_population(config, seed)[0].graph for seed in (1, 2))
-        assert first is second
-        graph.write_text(RING + "0 2\n")
-        third = load_population(config, 1)[0].graph
-        assert third.edges == first.edges + 2, "a friendship counts as two"
-        assert len(parsed) == 2
-        for number in range(4):
-            (tmp_path / f"{number}.txt").write_text(RING + f"0 {number + 2}\n")
-            load_population(PopulationConfig(graph=type(config.graph)(path=str(tmp_path / f"{number}.txt"))), 1)
-        load_population(config, 1)
-        assert len(parsed) == 7, "four are kept, the latest"
     load_population(config, 1)
-    assert len(parsed) == 8, "outside of the block nothing is kept"
+    monkeypatch.setattr(input_files, "_kept", None)
+    share_inputs()
+    first, second = (load_population(config, seed)[0].graph for seed in (1, 2))
+    assert first is second
+    graph.write_text(RING + "0 2\n")
+    third = load_population(config, 1)[0].graph
+    assert third.edges == first.edges + 2, "a friendship counts as two"
+    assert len(parsed) == 3, "at first nothing was kept"
+    for number in range(4):
+        (tmp_path / f"{number}.txt").write_text(RING + f"0 {number + 2}\n")
+        load_population(PopulationConfig(graph=type(config.graph)(path=str(tmp_path / f"{number}.txt"))), 1)
+    load_population(config, 1)
+    assert len(parsed) == 8, "four are kept, the latest"
 
 
 GRAPHS = st.builds(

@@ -34,11 +34,7 @@ def lurking(place: Path, ticks: str = "20", ticks_per_round: int = 24) -> Config
 
 @catalogue(
     ("ticks", "length", "expected"),
-    [
-        ("20", 24, TOLD),
-        ("{uniform: [20, 40]}", 24, TOLD.replace("of 20", "of about 30")),
-        ("20", 60, ""),
-    ],
+    [("20", 24, TOLD), ("{uniform: [20, 40]}", 24, TOLD.replace("of 20", "of about 30")), ("20", 60, "")],
 )
 def test_a_delay_is_measured_by_its_round(tmp_path: Path, ticks: str, length: int, expected: str) -> None:
     config = lurking(tmp_path, ticks, length)

@@ -22,7 +22,7 @@ from tests.own_domains import CROSSING, DECLARED, Study, path_restored, write_st
 from tests.schedules import run_scheduled
 
 HEAD = "from tests.domains import TrafficDomain, Crossing\n"
-KINDS = "expected social, economy, or module:function for a domain of your own"
+SOCAIL = "expected social, economy, or module:function for a domain of your own, got 'socail'; did you mean social?"
 
 
 @pytest.fixture(autouse=True)
@@ -126,29 +126,13 @@ def test_a_world_of_ones_own_takes_part_in_interventions(tmp_path: Path) -> None
     assert {update.agent for update in world.updates if update.tick < 7} == {0, 1, 2}
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("function", "given", "line"),
     [
-        (
-            "build",
-            "{tick: 7, silence: [1]}",
-            "configuration: interventions: the world of crossing:build, a Crossing, takes none: it has no method",
-        ),
-        (
-            "with_bans",
-            "{tick: 7, set: {domain.light: 3}}",
-            "configuration: interventions[0].set.domain.light: is no setting of the domain",
-        ),
-        (
-            "with_bans",
-            "{tick: 7, set: {domain.lights: 0}}",
-            "configuration: interventions[0].set.domain.lights: expected int >= 1, got 0",
-        ),
-        (
-            "with_bans",
-            "{tick: 30, silence: [1]}",
-            "study/study.yaml:2: interventions[0].tick: expected an intervention before the end of the run, at tick 30",
-        ),
+        ("build", "{tick: 7, silence: [1]}", ": the world of crossing:build, a Crossing, takes none: it has no method"),
+        ("with_bans", "{tick: 7, set: {domain.light: 3}}", "[0].set.domain.light: is no setting of the domain"),
+        ("with_bans", "{tick: 7, set: {domain.lights: 0}}", "[0].set.domain.lights: expected int >= 1, got 0"),
+        ("with_bans", "{tick: 30, silence: [1]}", "[0].tick: expected an intervention before the end of the run, at"),
     ],
 )
 def test_interventions_that_a_domain_of_ones_own_does_not_take_are_refused(
@@ -156,7 +140,9 @@ def test_interventions_that_a_domain_of_ones_own_does_not_take_are_refused(
 ) -> None:
     study = write_study(tmp_path / "study", BANS)
     study.write_config(f"interventions: [{given}]\n", f"{study.module}:{function}")
-    assert refusal(study).startswith(line)
+    place, _, told = refusal(study).partition(": interventions")
+    assert told.startswith(line)
+    assert place in {"configuration", "study/study.yaml:2"}
 
 
 @catalogue(
@@ -164,10 +150,7 @@ def test_interventions_that_a_domain_of_ones_own_does_not_take_are_refused(
     [
         ("domain.ligts=3", "--set: domain.ligts: unknown key; did you mean lights?"),
         ("domain.lights=0", "--set: domain.lights: expected int >= 1, got 0"),
-        (
-            "simulation.domain=socail",
-            f"--set: simulation.domain: {KINDS}, got 'socail'; did you mean social?",
-        ),
+        ("simulation.domain=socail", f"--set: simulation.domain: {SOCAIL}"),
         ("simulation.domain=__main__:build", "--set: simulation.domain: a domain in __main__ cannot be found again; "),
         ("simulation.domain=sys:exit", "--set: simulation.domain: the module 'sys' has no Python source in a file, "),
     ],
@@ -177,29 +160,34 @@ def test_a_wrong_setting_is_named_with_its_place(override: str, line: str, study
     assert refusal(study, override).startswith(line)
 
 
-def test_a_setting_without_a_default_must_be_set(tmp_path: Path) -> None:
-    required = "Annotated[int, Meta(ge=1)]"
-    study = write_study(
-        tmp_path / "study",
-        "from typing import Annotated\nfrom msgspec import Meta\n" + CROSSING.replace(DECLARED, required),
-    )
-    assert refusal(study) == ("study/study.yaml: domain.lights: is missing; expected int >= 1")
+CHECK = f"""{DECLARED}
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.lights % 2:
+            raise ERROR'expected an even number of lights')
+"""
+
+
+@catalogue(
+    ("declared", "text", "line"),
+    [
+        ("int", "", "study/study.yaml: domain.lights: is missing; expected int"),
+        (CHECK.replace("ERROR", "ValueError("), "5", "study/study.yaml:2: domain: expected an even number of lights"),
+        (
+            CHECK.replace("ERROR", "self.refused('lights', "),
+            "5",
+            "study/study.yaml:3: domain.lights: expected an even number of lights",
+        ),
+    ],
+)
+def test_a_setting_without_a_default_and_a_check_of_the_domain_s_own_are_told_by_their_key(
+    declared: str, text: str, line: str, tmp_path: Path
+) -> None:
+    study = write_study(tmp_path / "study", CROSSING.replace(DECLARED, declared))
+    study.write_config(f"domain:\n  lights: {text}\n" if text else "")
+    assert refusal(study) == line
     assert build_domain(read_config(study.config, ["domain.lights=2"], environment={})).domain.size == 2
-
-
-def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) -> None:
-    check = (
-        "\n    def __post_init__(self):\n        super().__post_init__()\n        if self.lights % 2:\n            {}\n"
-    )
-    odd = check.format("raise ValueError('expected an even number of lights')")
-    source = CROSSING.replace(f"{DECLARED}\n", f"{DECLARED}\n{odd}")
-    study = write_study(tmp_path / "study", source)
-    study.write_config("domain:\n  lights: 5\n")
-    assert refusal(study) == "study/study.yaml:2: domain: expected an even number of lights"
-    placed = source.replace("ValueError(", "self.refused('lights', ")
-    study = write_study(tmp_path / "study", placed)
-    study.write_config("domain:\n  lights: 5\n")
-    assert refusal(study) == "study/study.yaml:3: domain.lights: expected an even number of lights"
 
 
 @catalogue(

@@ -23,6 +23,7 @@ from actors.store.disk import RealDisk
 from actors.store.journal_writer import JournalWriter
 from prism.config import RunConfig
 from tests.actors.social_runs import SMALL
+from tests.catalogue import catalogue
 
 pytestmark = [
     pytest.mark.usefixtures("logged"),
@@ -55,35 +56,33 @@ def test_a_fork_writes_what_the_run_would_have_and_a_resume_begins_there(
     assert made[0] == made[1]
 
 
-def test_a_fork_that_is_killed_costs_a_checkpoint_and_not_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@catalogue(
+    ("forks", "left", "told"), [(True, [SMALL.simulation.length], "checkpoint_lost"), (False, [8, 5], "no_fork")]
+)
+def test_a_fork_that_is_killed_or_that_the_system_has_no_room_for_costs_a_checkpoint_or_time_and_not_the_run(
+    forks: bool,
+    left: list[int],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
     fork = os.fork
 
-    def killed() -> int:
+    def failing() -> int:
+        if not forks:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         if not (made := fork()):
             os.kill(os.getpid(), signal.SIGKILL)
         return made
 
-    monkeypatch.setattr(os, "fork", killed)
-    run(OFTEN, out=tmp_path / "run")
-    names = [each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name]
-    assert names == [f"checkpoint-{SMALL.simulation.length:012d}.bin"]
-    assert "checkpoint_lost" in capsys.readouterr().err
-
-
-def test_a_system_without_room_for_a_fork_costs_time_and_not_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def none() -> int:
-        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
     monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
-    monkeypatch.setattr(os, "fork", none)
-    run(OFTEN, out=tmp_path / "run", ticks=8)
-    assert [*content(tmp_path / "run")] == ["checkpoint-000000000008.bin", "checkpoint-000000000005.bin"]
-    assert capsys.readouterr().err.count("no_fork") == 1
+    monkeypatch.setattr(os, "fork", failing)
+    run(OFTEN, out=tmp_path / "run", ticks=left[0])
+    names = sorted((each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name), reverse=True)
+    assert names == [f"checkpoint-{tick:012d}.bin" for tick in left]
+    times = capsys.readouterr().err.count(told)
+    assert times == 1 or (forks and times), "without room for a fork, none is tried again"
 
 
 def endless(directory: Path) -> ForkedCheckpoint:

@@ -1,6 +1,5 @@
 """A run that loses a shard goes on from its latest checkpoint, and ends as if nothing had happened."""
 
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,11 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.core.errors import PlaceError, ShardLostError
+from actors.core.errors import ShardLostError
 from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.metrics.observation import UNOBSERVED
-from actors.runs import execute, ray_shards
+from actors.runs import execute
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, create_run
 from actors.runs.resume import LOSSES_MAX, execute_through_losses
@@ -85,19 +84,3 @@ def test_it_ends_with_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_losses_without_a_new_tick_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ShardLostError, match="shard 1 is lost"):
         run_losing(tmp_path / "run", [30] * LOSSES_MAX + [99], monkeypatch)
-
-
-async def test_a_head_is_gone_after_looks_in_vain_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_shards, "LOOKED_EVERY_S", 0.0)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        head = ray_shards._Head(f"127.0.0.1:{port}")
-        await head.look()
-    for _ in range(ray_shards.LOOKS_IN_VAIN_MAX - 1):
-        await head.look()
-    with socket.create_server(("127.0.0.1", port)):
-        await head.look()
-    for _ in range(ray_shards.LOOKS_IN_VAIN_MAX - 1):
-        await head.look()
-    with pytest.raises(PlaceError, match="does not answer"):
-        await head.look()

@@ -18,16 +18,16 @@ from prism.social.chart import social_behaviour
 from prism.statechart import read_chart
 from tests.plain import plain_text
 
-SMALL: Final[dict[str, object]] = {
+SMALL: Final = {
     "simulation.seed": 11,
     "simulation.rounds": 5,
     "simulation.ticks_per_round": 12,
+    "run.sync": False,
     "population.size": 32,
     "population.posts_per_session": 0.5,
     "population.ambiguity": 0.5,
     "population.activity.mean": 0.9,
     "population.activity.sigma": 0.2,
-    "run.sync": False,
 }
 """Thirty-two lively and undecided people for five rounds."""
 

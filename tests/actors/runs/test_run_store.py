@@ -3,7 +3,6 @@
 import errno
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -12,22 +11,10 @@ import pytest
 from actors.core.errors import JournalError
 from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
-from actors.store.disk import RealDisk
-from actors.store.journal import JOURNAL, read_header, read_tail, read_ticks
+from actors.store.journal import JOURNAL, read_header, read_ticks
 from actors.store.oracle_log import ANSWERS
-from actors.store.recovery import recover
-from tests.actors.store.files import (
-    SEGMENT,
-    decided,
-    empty_run,
-    encode,
-    frames,
-    history_of,
-    question,
-    run_of,
-)
+from tests.actors.store.files import decided, empty_run, history_of, question, run_of
 from tests.actors.store.store_harness import Gate, StoreHarness
-from tests.blocking import nothing_blocks
 from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault
 from tests.schedules import in_schedules
@@ -101,27 +88,6 @@ async def test_recorded_ticks_are_compared_and_not_written_again() -> None:
         await harness.commit(6, 7)
     assert disk.visible(JOURNAL) == before + harness.ticks[6].frame
     assert [each.frame for each in harness.ticks[:6]] == [each.frame for each in ticks]
-
-
-async def test_nothing_blocks_the_event_loop(tmp_path: Path) -> None:
-    source = empty_run()
-    for name in source.names():
-        (tmp_path / name).write_bytes(source.visible(name))
-    disk = RealDisk(tmp_path)
-    recorded = recover(disk).recorded
-    store = RunStore(disk, recorded, keeps_answers=True, segment_bytes=SEGMENT)
-    with nothing_blocks():
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(store.run)
-            for tick, each in enumerate(frames(20, recorded.start)):
-                await store.keep(encode(decided(tick, 2)))
-                await store.commit(tick, each.frame)
-                store.append_row(str(tick))
-            await store.synced()
-            await store.close()
-    assert read_tail(disk).sealed.tick > 0
-    assert len(list(read_ticks(disk))) == 20
-    disk.close()
 
 
 @in_schedules(30)
