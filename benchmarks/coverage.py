@@ -25,12 +25,14 @@ from prism.experiment.design import Design, Range, sampled_conditions, unit_poin
 from prism.experiment.effects import effects_on
 from prism.experiment.hypothesis_tests import Hypothesis, compared
 from prism.experiment.intervals import described
-from prism.scorecard import Feed, Shapes, social_facts
 from prism.scorecard.facts import interval_of_runs
 from prism.scorecard.social import (
     LARGE_PER,
     LARGE_POSTS,
+    Feed,
+    social_facts,
 )
+from prism.scorecard.trees import Shapes
 from prism.sharing.audit import mean_with_interval
 
 Ends = tuple[float | None, float | None]

@@ -26,7 +26,8 @@ from actors.results.run_record import RunGroup, RunRecord
 from actors.store.posts import MadePost
 from prism.config import Config
 from prism.quoting import visible
-from prism.scorecard import Feed, Shapes, shapes_in, together
+from prism.scorecard.social import Feed
+from prism.scorecard.trees import Shapes, shapes_in, together
 from prism.social.people.population import Population
 
 REAL: Final = "real cascades"

@@ -34,7 +34,7 @@ from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread
 from prism.domain import Domain
 from prism.events import MADE
 from prism.expectations import guess
-from prism.scorecard import Shapes
+from prism.scorecard.trees import Shapes
 
 ROUNDS_PREFIX, CASCADES, BY = "rounds.", "cascades.", "by."
 MEAN, GROWTH = "mean", "growth"

@@ -24,8 +24,8 @@ from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.scorecard import Feed, Shapes, parse_cascades, shapes_in, shapes_of
-from prism.scorecard.trees import CASCADE_COLUMNS, columns_in
+from prism.scorecard.social import Feed
+from prism.scorecard.trees import CASCADE_COLUMNS, Shapes, columns_in, parse_cascades, shapes_in, shapes_of
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.people.hours import parse_hours
 

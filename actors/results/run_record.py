@@ -29,7 +29,7 @@ from prism.config.yaml_text import flat
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
-from prism.scorecard import Feed
+from prism.scorecard.social import Feed
 from prism.sharing.archetype import Judged
 from prism.social.people.people import SyntheticPeople
 from prism.social.people.population import Population, ignore_step

@@ -13,19 +13,10 @@ from prism.columns import Floats
 from prism.economy.moments import moments, real_columns
 from prism.errors import InputError
 from prism.quarter import Period, Quarter
-from prism.scorecard import (
-    Agreement,
-    Feed,
-    Matching,
-    Tree,
-    macro_facts,
-    parse_cascades,
-    shapes_of,
-    social_facts,
-)
-from prism.scorecard.facts import RUNS_MIN
-from prism.scorecard.matched import distance
-from prism.scorecard.social import month_share
+from prism.scorecard.facts import RUNS_MIN, Agreement, macro_facts
+from prism.scorecard.matched import Matching, distance
+from prism.scorecard.social import Feed, month_share, social_facts
+from prism.scorecard.trees import Tree, parse_cascades, shapes_of
 from tests.catalogue import catalogue
 from tests.economy.history import us_series
 

@@ -22,7 +22,7 @@ from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import flat
 from prism.errors import ConfigError, SettingError
-from prism.scorecard import parse_cascades
+from prism.scorecard.trees import parse_cascades
 
 FEED = "feed."
 FEED_NUMBERS = ("feed.posts_without_reaction", "feed.posts_of_top_tenth", "feed.size_and_virality")
