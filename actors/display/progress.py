@@ -14,7 +14,7 @@ from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
 from actors.display.console import echo
-from actors.display.words import duration, phase_line, phase_words, share, usd
+from actors.display.words import duration, share, usd
 from actors.display.work import LINE_EVERY_S, live_console
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
@@ -127,6 +127,18 @@ def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
     return {name: value for name, value in rounded.items() if value is not None}
 
 
+def phase_words(progress: Progress, pace: Pace) -> str:
+    """Return the phase, its time so far, the ticks that are to be done again, and why the run waits.
+
+    The phase `running` is shown without its time: readers would take it for the time of the whole run.
+    """
+    phase = progress.phase
+    words = str(phase) if phase == Phase.RUNNING else f"{phase} for {duration(pace.phase_s)}"
+    if phase == Phase.RECOVERING and progress.to_redo:
+        words += f", {progress.to_redo:,} recorded ticks to be done again"
+    return f"{words} ({progress.phase_reason})" if progress.phase_reason else words
+
+
 def line(progress: Progress, pace: Pace) -> str:
     """Return the progress as one plain line."""
     rates = f"{pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
@@ -134,7 +146,7 @@ def line(progress: Progress, pace: Pace) -> str:
     return (
         f"tick {progress.tick}/{progress.ticks} ({share(progress.tick, progress.ticks)})"
         f" eta {duration(pace.eta_s(progress))}"
-        f" | {phase_words(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)}"
+        f" | {phase_words(progress, pace)}"
         f" | {REPLAYING if progress.is_replaying else rates}"
         f" | oracle waiting={progress.oracle_queue} asked={progress.oracle_in_flight} fallbacks={progress.fallbacks}"
         f"{'' if progress.cost_usd is None else f' spent={usd(progress.cost_usd)}'}"
@@ -177,9 +189,12 @@ def table(progress: Progress, pace: Pace, highlights: Sequence[str] = ()) -> Tab
     ):
         rows.add_row(name, Text.assemble(text, (f"  ! {warning}" if warning else "", "bold yellow")))
     whole = Table.grid(expand=True)
-    phase = phase_line(progress.phase, pace.phase_s, progress.phase_reason, progress.to_redo)
-    lines = [Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights]
-    for part in (phase, head, Text(time, style="dim"), Text(), states, Text(), rows, *lines):
+    sign, color = "", "bold green" if progress.phase == Phase.RUNNING else "bold cyan"
+    if progress.phase in WAITING:
+        sign, color = "! ", "bold yellow"
+    phase = Text(f"{sign}{phase_words(progress, pace)}", style=color)
+    parts: list[Table | Text] = [phase, head, Text(time, style="dim"), Text(), states, Text(), rows]
+    for part in (*parts, *(Text(printable(text), no_wrap=True, overflow="ellipsis") for text in highlights)):
         whole.add_row(part)
     return whole
 
