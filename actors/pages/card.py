@@ -85,18 +85,15 @@ def as_live(chart: Picture) -> str:
     return rendered(tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart)))
 
 
-def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
+def table_of(table: Table, caption: str, *, is_shown: bool = False) -> Element:
     """Return a table as an element; in a box that is too narrow for it, its rows are lists.
 
-    Args:
-        is_shown: whether the caption is visible; otherwise only screen readers read it.
-        rows_max: the most rows; of more, some are chosen.
+    `is_shown`: whether the caption is visible; otherwise only screen readers read it.
     """
-    rows, more = [[_shown(cell) for cell in row] for row in table.rows], 0
-    if len(rows) > rows_max:
-        more = len(rows) - rows_max
-        step = len(rows) / rows_max
-        rows = [rows[int(place * step)] for place in range(rows_max)]
+    rows, note = [[_shown(cell) for cell in row] for row in table.rows], None
+    if (step := len(rows) / ROWS_MAX) > 1:
+        rows = [rows[int(place * step)] for place in range(ROWS_MAX)]
+        note = tag("p", f"{ROWS_MAX} of {len(table.rows):,} rows, evenly chosen.", class_="quiet")
     # Columns of numbers are aligned to the right.
     columns = zip(*rows, strict=True) if rows else [()] * len(table.columns)
     numbers = [all(_OF_NUMBERS.issuperset(_WORD.findall(_text(cell))) for cell in column) for column in columns]
@@ -118,7 +115,6 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
     looks = next((f"room-{room}" for least, room in ROOMS if len(table.columns) >= least), None)
     drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=looks)
     boxed = scrolled(drawn, f"Table: {caption}")
-    note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
     return tag("div", boxed, note)
 
 

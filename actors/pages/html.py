@@ -77,9 +77,9 @@ def rendered(node: Node, draw: Draw = _no_picture) -> str:
     return "".join(_parts(node, draw))
 
 
-def page(*children: Node | None, draw: Draw = _no_picture, lang: str = "en") -> str:
+def page(*children: Node | None, draw: Draw = _no_picture) -> str:
     """Return a whole document: its head and its body."""
-    return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang=lang), draw)}\n"
+    return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang='en'), draw)}\n"
 
 
 def _parts(node: Node, draw: Draw) -> Iterator[str]:

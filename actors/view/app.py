@@ -157,9 +157,8 @@ class Site:
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
         is_reading = run.is_reading
         read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
-        is_running, problem = line.run.holder is not None, run.problem
-        if journal is not None and journal.damage is not None and not problem:
-            problem = _damage_words(journal, is_running=is_running)
+        is_running = line.run.holder is not None
+        problem = run.problem or ("" if journal is None else _damage_words(journal, is_running=is_running))
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return {
             "label": run.label,
@@ -279,11 +278,10 @@ def _damage_words(journal: Followed, *, is_running: bool) -> str:
     damage = journal.damage
     if damage is None or (damage.is_end and is_running):
         return ""
+    tick = f"tick {journal.ticks:,}"
     if damage.is_end:
-        return (
-            f"the journal ends within tick {journal.ticks:,}: the run was killed there, and goes on with `prism resume`"
-        )
-    return f"the journal is damaged at byte {damage.offset:,}, in tick {journal.ticks:,}: {damage.problem}"
+        return f"the journal ends within {tick}: the run was killed there, and goes on with `prism resume`"
+    return f"the journal is damaged at byte {damage.offset:,}, in {tick}: {damage.problem}"
 
 
 def _opening(journal: Followed | None, line: RunLine) -> int:

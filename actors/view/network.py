@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import RLock
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +100,7 @@ class NetworkDrawing:
     """The drawing of one run's network, made once, when it is first asked for."""
 
     def __init__(self, config: Config) -> None:
-        self._config, self._lock = config, RLock()
+        self._config, self._lock, self._drawing = config, Lock(), Lock()
         self.population: Population | None = None
         """The people, once they are made; None before."""
         self.drawn: Drawn | None = None
@@ -121,7 +121,7 @@ class NetworkDrawing:
         Raises:
             ValueError: there is no network, or one too large.
         """
-        with self._lock:
+        with self._drawing:  # its people can be asked for meanwhile
             if self.drawn is None:
                 if (population := self.people()) is None:
                     domain, size = self._config.simulation.domain, self._config.population.size

@@ -2,7 +2,7 @@
 
 import { agentPanel } from "./agent.js";
 import { networkPanel } from "./network.js";
-import { bytes, count, el, entitle, following, note, ofRun, panel, part, put, read, show, trouble } from "./page.js";
+import { bytes, count, el, entitle, following, note, ofRun, panel, part, put, read, show } from "./page.js";
 import { whyPanel } from "./why.js";
 
 const LIVE_MS = 1000, READING_MS = 400, REST_MS = 10000;
