@@ -27,7 +27,6 @@ TURNS_KEPT = 32
 ROUNDS_BEFORE = 2
 """The rounds before a cascade in which its original may have been decided on."""
 LIKE = "like"
-HINT = Node(kind="hint", text="--agent A --tick T explains a turn in full")
 
 
 async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None) -> Node:
@@ -73,16 +72,8 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
         done = {"publish": "posts", "reply": "replies to"}.get(event.kind, f"{event.kind}s")
         about = "" if event.parent is None else f" {event.parent}"
         marked = "  <- asked for" if event.post == post != root else ""
-        value = {
-            "post": event.post,
-            "kind": event.kind,
-            "agent": event.agent,
-            "name": run.name_of(event.agent),
-            "tick": event.tick,
-            "parent": event.parent,
-            "depth": depths[event.post],
-            "topics": [*event.topics],
-        }
+        value = {"post": event.post, "kind": event.kind, "agent": event.agent, "name": run.name_of(event.agent)}
+        value |= {"tick": event.tick, "parent": event.parent, "depth": depths[event.post], "topics": [*event.topics]}
         text = f"tick {event.tick:,}: {run.called(event.agent)} {done}{about}: post {event.post}{marked}"
         said = [Node(kind=TEXT, text=texts[event.post])] if texts.get(event.post) else []
         children = (*said, _cause(causes.get(event)), *likes[event.post])
@@ -90,7 +81,8 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
     liked, depth = sum(map(len, likes.values())), max(depths.values())
     size = f"{counted(len(posts), 'post')}, {depth:,} deep, {counted(liked, 'like')}, in {run.length:,} ticks"
     facts = {"post": post, "root": root, "ticks": run.length, "posts": len(posts), "depth": depth, "likes": liked}
-    return Node(kind="cascade", text=f"post {root}: {size}", value=facts, children=(*run.note_nodes, *posts, HINT))
+    hint = Node(kind="hint", text="--agent A --tick T explains a turn in full")
+    return Node(kind="cascade", text=f"post {root}: {size}", value=facts, children=(*run.note_nodes, *posts, hint))
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:

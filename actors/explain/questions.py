@@ -120,8 +120,7 @@ def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | 
         parts.append(f"{each['calls']} {each['outcome']} ({tokens})")
     if is_shared:
         drawn = "drawn from a judgement that it shares with questions like it"
-        same = "a tape had the answer"
-        parts.append(f"no call of its own: {drawn if method == SHARED else same}")
+        parts.append(f"no call of its own: {drawn if method == SHARED else 'a tape had the answer'}")
     parts += [] if cost is None else [usd(cost)]
     parts.append("not in the journal yet" if decided_in is None else f"decided in tick {decided_in:,}")
     try:

@@ -59,9 +59,15 @@ class Requests:
         self._found, self._method = [], method or self._usual
         options = [type(asker.state)(option) for option in question.options]
         oracle = domain.oracle(self)
-        # It fails if the tape holds a failure or a text that cannot be read, or if no further answer is known.
-        with _decisions_unlogged(), suppress(Exception):
-            await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
+        logger = logging.getLogger("prism")  # a decision is logged when it is made, not when it is worked out again
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)
+        try:
+            # It fails if the tape holds a failure or a text that cannot be read, or if no further answer is known.
+            with suppress(Exception):
+                await oracle.checked_answer(asker, asker.state, question.trigger, options, question.context)
+        finally:
+            logger.setLevel(level)
         return self._found
 
     async def complete(self, request: ChatRequest) -> Completion:
@@ -183,15 +189,3 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
                 if tape is not None and tape.header() is not None:
                     tapes.append(TapedModel(None, tape, "replay"))
         yield (TapedRequests if tapes else Requests)(run.manifest.dialect, usual, tapes)
-
-
-@contextmanager
-def _decisions_unlogged() -> Iterator[None]:
-    """Log nothing in the block: a decision is logged when it is made, not when its question is worked out again."""
-    logger = logging.getLogger("prism")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -191,8 +191,8 @@ def _changes(traced: TracedTurn, update: Update[Any]) -> Iterator[Node]:
             "values": values,
             "holds": each.holds,  # whether the value is computed
             "found": found,  # the value of the expression, before it is kept in its range
-            "before": each.before,  # before, after: in this tick, and from the next one on
-            "after": after,
+            "before": each.before,
+            "after": after,  # in this tick, and from the next one on
         }
         became_node = Node(kind="became", text=f"{stays} {compact(after)}: {why}{f'; {read}' if read else ''}")
         yield Node(kind="set", text=f"{each.name} = {each.to}{given}", value=value, children=(became_node,))
