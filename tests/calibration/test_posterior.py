@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prism.calibration.calibration_file import design_places
-from prism.calibration.posterior import Datum, Inference, Posterior, ranked
+from prism.calibration.posterior import Datum, Inference, Posterior
 from prism.columns import Floats
 from prism.experiment.design import Range
 
@@ -72,12 +72,3 @@ def test_a_posterior_much_narrower_than_the_ranges_has_draws_that_count() -> Non
     )
     assert 1.0 / (posterior.weights**2).sum() > 300
     assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.001)
-
-
-def test_ranks_of_right_posteriors_are_uniform() -> None:
-    places, statistics = runs()
-    data = [Datum(value=0.5, error=0.02), Datum(value=0.9)]
-    for each in ranked(PARAMETERS, places, statistics, Inference(PARAMETERS, places, statistics), data):
-        assert each.truths == RUNS
-        assert each.is_uniform
-        assert abs(each.coverage - 0.9) < 3 * each.coverage_error

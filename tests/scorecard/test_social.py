@@ -14,7 +14,7 @@ from prism.economy.moments import moments, real_columns
 from prism.errors import InputError
 from prism.quarter import Period, Quarter
 from prism.scorecard.facts import RUNS_MIN, Agreement, macro_facts
-from prism.scorecard.matched import Matching, distance
+from prism.scorecard.matched import Matching
 from prism.scorecard.social import Feed, month_share, social_facts
 from prism.scorecard.trees import Tree, parse_cascades, shapes_of
 from tests.catalogue import catalogue
@@ -137,22 +137,8 @@ def test_shapes_are_those_of_a_graph_library(cascades: list[tuple[int, ...]]) ->
         assert found.half_minutes[place] == (len(parents) - 1) // 2
 
 
-VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)
-
-
 def floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
-
-
-def brute_distance(one: list[int], other: list[int]) -> float:
-    below = [[sum(value <= point for value in each) / len(each) for each in (one, other)] for point in range(10)]
-    return max(abs(first - second) for first, second in below)
-
-
-@given(VALUES, VALUES)
-def test_the_distance_is_the_largest_gap_of_the_two_shares(one: list[int], other: list[int]) -> None:
-    found = distance(floats(*one), np.ones(len(one)), floats(*other), np.ones(len(other)))
-    assert found == pytest.approx(brute_distance(one, other))
 
 
 def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:
