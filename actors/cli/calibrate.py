@@ -135,13 +135,14 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str) -> None:
         sys.exit(EXIT_THRESHOLD)
 
 
-EXPLAINED = """\
-width: of the interval, as a share of the one that the range alone has. goes with: the largest correlation.
-real: in the unit of the measure. off by: the simulated value minus the real one, in tolerances, so that 1 is just
-within; of a shape the distance, without a sign. predicted: under draws of the posterior, in the unit of the measure.
-truths: simulation-based calibration. Runs of the design were taken for the data, one after the other, and the posterior
-of each was made without it. If the intervals are right, 90% of them hold their truth, and the ranks of truths among
-draws are uniform: p is how likely ranks as far from that would be."""
+EXPLAINED = """
+width: of the interval, as a share of the one that the range alone has; goes with: the largest correlation
+real: in the unit of the measure; off by: the simulated value minus the real one, in tolerances, so that 1 is just
+within; of a shape the distance, without a sign; predicted: under draws of the posterior, in the unit of the measure
+truths: runs of the design were taken for the data, one after the other, and the posterior of each was made without it.
+If the intervals are right, 90% of them hold their truth, and the ranks of truths among draws are uniform: p is how
+likely ranks as far from that would be (simulation-based calibration)
+"""
 
 
 def result_parts(made: CalibrationPlan, result: Result) -> Iterator[RenderableType]:
@@ -189,7 +190,7 @@ def result_parts(made: CalibrationPlan, result: Result) -> Iterator[RenderableTy
             for each in result.ranks
         ]
         yield table(("", ">truths", "in 90% intervals", "uniform (p)"), ranks, "ranks of known truths")
-        yield line(EXPLAINED, "dim")
+        yield from (line(each, "dim") for each in EXPLAINED.strip().splitlines())
     rows = [("runs", ", ".join(f"{name} {count:,}" for name, count in result.runs.items()))]
     if asked.data is not None:
         fitted, out, compared = result.cascades

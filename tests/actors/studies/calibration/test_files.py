@@ -70,6 +70,7 @@ def test_a_fit_is_written_with_what_it_was_fitted_to(tmp_path: Path) -> None:
     said = shown(plan, result)
     assert "The fit is " in said
     assert "ranks of known truths" in said
+    assert "\\n" not in said
 
 
 def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None:
