@@ -281,17 +281,17 @@ class OracleActor:
         recorded, shared, answers = list[WaitingQuestion](), list[WaitingQuestion](), list[Answer]()
         sharing, upcoming = self.sharing, deque(arrived)
         while upcoming:
-            waiting = before = upcoming.popleft()
+            waiting = upcoming.popleft()
             if sharing is not None:
-                waiting = before = sharing.placed(before)
-            if waiting.decided is None and (known := self._answers.recorded_answer(waiting.question)) is not None:
+                waiting = sharing.placed(waiting)
+            is_new = waiting.decided is None  # otherwise it was counted and settled before the actor crashed
+            if is_new and (known := self._answers.recorded_answer(waiting.question)) is not None:
                 self.statistics.count_recorded(known)
                 waiting = waiting._replace(decided=known)
-            if before.decided is not waiting.decided or sharing is not None:
-                self._open[waiting.name] = waiting
+            self._open[waiting.name] = waiting
             if (decided := waiting.decided) is not None:
                 recorded.append(waiting)
-                if before.decided is None:  # otherwise it was counted and settled before the actor crashed
+                if is_new:
                     if not decided.reason:
                         self.statistics.count_shared(waiting)
                     upcoming.extendleft(reversed(self._settle(waiting, None, failed=bool(decided.reason))))

@@ -312,19 +312,18 @@ class ModelClient(Backend):
             if own := ", ".join(f"llm.request.headers.{name}" for name in self._config.request.headers):
                 return f"{self._host} refuses the key; check what {own} holds: {detail}"
             named = _KEY_HEADER.search(detail)
-            other = (
-                "" if named is None else f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}"
-            )
-            if self._address.has_key:
-                return f"{self._host} refuses the key in ${variable}; set another one{other}"
-            return f"{self._host} asks for a key; set it in ${variable}{other}"
+            other = f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}" if named else ""
+            asks = f"refuses the key in ${variable}; set another one" if self._address.has_key else ""
+            return f"{self._host} {asks or f'asks for a key; set it in ${variable}'}{other}"
         # The name is checked only after a failure: a server with a single model accepts any name.
         unknown = names is not None and full_name(wanted) not in map(full_name, names)
         is_absent = error.status_code in (404, 405)
         if is_absent and not unknown and "model" not in detail.lower():
             return clauses(f"{where} has no chat at {self._path}: {detail}", "set llm.request.path to where it is")
         if error.reason in FINAL and (unknown or is_absent):
-            having = _listed(names) if names is not None else "it does not say which it has"
+            more = f" and {len(names or ()) - NAMES_SHOWN} more" if len(names or ()) > NAMES_SHOWN else ""
+            having = f"it has {', '.join(sorted(names)[:NAMES_SHOWN])}{more}" if names else "it has none"
+            having = "it does not say which it has" if names is None else having
             return f"{where} has no model {wanted!r}: {having}; {self.get.format(wanted)}"
         if error.is_answer:
             advice, cause = self._advice_on(detail), error.__cause__
@@ -392,11 +391,6 @@ def added(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[name] = value
     return merged
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return f"it has {', '.join(sorted(names)[:NAMES_SHOWN])}{more}" if names else "it has none"
 
 
 def full_name(model: str) -> str:

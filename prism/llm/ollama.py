@@ -7,18 +7,17 @@ and no proxy and no key from the environment that the configuration does not nam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final
 
 import httpx
-import msgspec
 import ollama
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.http import RefusedAnswerError, StatusError
+from prism.llm.http import RefusedAnswerError, StatusError, UnusableAnswerError
 from prism.llm.letters import OLLAMA_FORMS
 from prism.llm.model_client import FREE, ModelClient, messages_of
 from prism.llm.port import (
@@ -47,14 +46,6 @@ TURN_TOKENS: Final = 8
 """The tokens of a chat's template around one message."""
 _STEP = 1024
 _QUESTION = "next"
-
-
-class _Listed(msgspec.Struct):
-    model: str = ""
-
-
-class _Tags(msgspec.Struct):
-    models: list[_Listed]
 
 
 class OllamaChatClient(ModelClient):
@@ -92,7 +83,15 @@ class OllamaChatClient(ModelClient):
         """Return the body of a chat, which has to fit into the model's window."""
         config = self._config
         messages = messages_of(request.messages, request.schema, dialect)
-        refuse_too_long((message["content"] for message in messages), limit, config.num_ctx)
+        # Up to half of the window is kept for the answer: its limit may be set far above any real one. Ollama would cut
+        # what does not fit without a word.
+        tokens = sum(TURN_TOKENS + most_tokens(message["content"]) for message in messages)
+        if tokens + min(limit, config.num_ctx // 2) > config.num_ctx:
+            enough = -(-min(tokens + limit, 2 * tokens) // _STEP) * _STEP
+            raise RefusedAnswerError(
+                f"a prompt of about {tokens} tokens and an answer of up to {limit} do not fit into llm.num_ctx "
+                f"{config.num_ctx}, and ollama would cut the prompt silently; set llm.num_ctx={enough}"
+            )
         body: dict[str, Any] = {
             "model": request.model or config.model,
             "messages": messages,
@@ -142,8 +141,7 @@ class OllamaChatClient(ModelClient):
             weights = {option: found.get(option, 0.0) for option in request.options}
             is_sound = all(0.0 <= weight < math.inf for weight in weights.values()) and sum(weights.values()) > 0.0
             if not is_sound or not found.keys() <= request.options.keys():
-                message = f"the answer has no usable probabilities of the options: {found}"
-                raise ValueError(message)
+                raise UnusableAnswerError(f"the answer has no usable probabilities of the options: {found}")
             return Distribution(
                 probabilities=weights,
                 model=response.model,
@@ -167,8 +165,7 @@ class OllamaChatClient(ModelClient):
         version = ""
         try:
             version = str((await self._get("/api/version")).json()["version"])
-            response = await self._get("/api/tags")
-            return version, [each.model for each in msgspec.json.decode(response.content, type=_Tags).models]
+            return version, [str(each["model"]) for each in (await self._get("/api/tags")).json()["models"]]
         except (LLMFailureException, KeyError, TypeError, ValueError):
             return version, None
 
@@ -177,25 +174,6 @@ class OllamaChatClient(ModelClient):
         if not version and is_strange and "model" not in error.detail:
             return f"what answers at {self._host} is no Ollama server: {error.detail}"
         return super()._unusable(error, version, names)
-
-
-def refuse_too_long(texts: Iterable[str], answer_tokens: int, num_ctx: int) -> None:
-    """Refuse a chat that may not fit with its answer, for which up to half of the window is kept.
-
-    Args:
-        answer_tokens: the longest answer. It may be set far above any real one, so more than half is not kept.
-
-    Raises:
-        RefusedAnswerError: it may not fit, and Ollama would cut it without a word.
-    """
-    tokens = sum(TURN_TOKENS + most_tokens(text) for text in texts)
-    if tokens + min(answer_tokens, num_ctx // 2) <= num_ctx:
-        return
-    enough = -(-min(tokens + answer_tokens, 2 * tokens) // _STEP) * _STEP
-    raise RefusedAnswerError(
-        f"a prompt of about {tokens} tokens and an answer of up to {answer_tokens} do not fit into llm.num_ctx "
-        f"{num_ctx}, and ollama would cut the prompt silently; set llm.num_ctx={enough}"
-    )
 
 
 def most_tokens(text: str) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
-import msgspec
 
 from prism.config.model import LLMConfig
 from prism.llm.failure import LLMFailureException
@@ -22,14 +21,6 @@ NOTES: Final = {
     FREE: "answers are kept to nothing; the schema stands in the prompt and JSON is looked for in the text",
 }
 """`{dialect: the note on it}`."""
-
-
-class _Model(msgspec.Struct):
-    id: str
-
-
-class _Models(msgspec.Struct):
-    data: list[_Model]
 
 
 class OpenAICompatClient(ModelClient):
@@ -77,8 +68,8 @@ class OpenAICompatClient(ModelClient):
             return "", None
         try:
             response = await self._get(f"{self._path.removesuffix(CHAT)}/models")
-            return "", [model.id for model in msgspec.json.decode(response.content, type=_Models).data]
-        except (LLMFailureException, ValueError):
+            return "", [str(each["id"]) for each in response.json()["data"]]
+        except (LLMFailureException, KeyError, TypeError, ValueError):
             return "", None
 
     async def _choice_note(self) -> str:
