@@ -56,7 +56,7 @@ from prism.llm.port import (
     usable_answer,
 )
 from prism.llm.question_id import REQUEST_ID
-from prism.llm.reply import STREAMS, Reply, text_of, usage_of
+from prism.llm.reply import STREAMS, Reply, read_reply, text_of, usage_of
 from prism.wording import clauses
 
 WARM_UP: Final = 5.0
@@ -157,10 +157,6 @@ class ModelClient(Backend):
         """Return the body of a chat; `limit` is the most tokens of the answer."""
 
     @abstractmethod
-    def _read(self, response: httpx.Response) -> Reply:
-        """Return the reply in a response. Raises: ValueError."""
-
-    @abstractmethod
     async def _look_up(self) -> tuple[str, list[str] | None]:
         """Return the server's version, if it has one, and the models that it lists; None if it shows no list.
 
@@ -189,7 +185,7 @@ class ModelClient(Backend):
         with self._bounded(deadline_s):
             started_s = perf_counter()
             response = await self._post(self._body(request, dialect, limit, self._config.temperature))
-            reply = self._read(response)
+            reply = read_reply(response.content, response.headers)
             text = text_of(reply, limit, is_json=is_json, is_free=dialect == FREE)
             return Completion(text=text, model=self._named(reply, request), **_facts(reply, started_s))
 
@@ -201,7 +197,8 @@ class ModelClient(Backend):
             started_s, names = perf_counter(), ascii_uppercase[: len(request.options)]
             body = self._body(chat, self._dialect, form.max_tokens, 1.0)
             response = await self._post(body, {"logprobs": True, "top_logprobs": letters.LISTED, **form.fields(names)})
-            reply, read = self._read(response), letters.read_weights(letters.read_tokens(response.content), names)
+            reply = read_reply(response.content, response.headers)
+            read = letters.read_weights(letters.read_tokens(response.content), names)
             facts = _facts(reply, started_s)
             if isinstance(read, str):
                 return Undecided(reason=read, **facts)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Final
 
-import httpx
 import ollama
 from msgspec.structs import replace
 
@@ -30,7 +29,6 @@ from prism.llm.port import (
     log_prompt,
     retry_until_usable,
 )
-from prism.llm.reply import Reply, read_chat
 
 COMPONENT: Final = "ollama"
 SYSTEMONE: Final = "systemone"
@@ -109,9 +107,6 @@ class OllamaChatClient(ModelClient):
         if request.schema is not None and dialect != FREE:
             body["format"] = request.schema if dialect == COMPONENT else "json"
         return body
-
-    def _read(self, response: httpx.Response) -> Reply:
-        return read_chat(response.content)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         return await self._systemone(request) or await super().choose(request)

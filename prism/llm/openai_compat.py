@@ -12,7 +12,6 @@ from prism.llm.failure import LLMFailureException
 from prism.llm.letters import OPENAI_FORMS
 from prism.llm.model_client import FREE, ModelClient, messages_of
 from prism.llm.port import ChatRequest
-from prism.llm.reply import Reply, read_completion
 
 CHAT: Final = "/chat/completions"
 NOTES: Final = {
@@ -58,9 +57,6 @@ class OpenAICompatClient(ModelClient):
         elif request.schema is not None and dialect == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
-
-    def _read(self, response: httpx.Response) -> Reply:
-        return read_completion(response.content, response.headers)
 
     async def _look_up(self) -> tuple[str, list[str] | None]:
         """Return the models that stand beside the chat, if it is at a usual place."""

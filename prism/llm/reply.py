@@ -105,8 +105,8 @@ def _is_json(text: str) -> bool:
         return False
 
 
-def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Reply:
-    """Return the reply of `/v1/chat/completions`.
+def read_reply(body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Reply:
+    """Return the reply of `/v1/chat/completions`, or of Ollama's `/api/chat`.
 
     Args:
         headers: the headers of the response, in which an error may ask for a pause.
@@ -120,35 +120,25 @@ def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({
     except StatusError as error:
         error.pause_s = retry_after_s(headers)
         raise
-    if not isinstance(reply.get("choices"), list):
-        raise ValueError(f"the reply has no choices: {body[:80].decode(errors='replace')!r}")
-    choice = _first(reply["choices"])
-    message, reason = choice.get("message"), choice.get("finish_reason")
-    message = message if isinstance(message, dict) else {"content": choice.get("text")}
-    return _reply(message, reason, str(reason or "no finish_reason"), reply)
-
-
-def read_chat(body: bytes) -> Reply:
-    """Return the reply of Ollama's `/api/chat`. It raises as `read_completion`."""
-    reply = _object(body)
-    if not isinstance(message := reply.get("message"), dict):
-        raise ValueError(f"the reply has no message: {body[:80].decode(errors='replace')!r}")
-    reason = (reply.get("done_reason") or "stop") if reply.get("done") is True else None
-    return _reply(message, reason, "done: false", reply)
-
-
-def _reply(message: _Object, reason: object, unstated: str, reply: _Object) -> Reply:
-    """Return the reply that a message makes.
-
-    Args:
-        reason: why the answer ended, in the server's words; None if it does not say.
-    """
+    # 1. The message, and why it ended, in the server's words; None if it does not say.
+    if isinstance(reply.get("choices"), list):
+        choice = _first(reply["choices"])
+        message, reason = choice.get("message"), choice.get("finish_reason")
+        message = message if isinstance(message, dict) else {"content": choice.get("text")}
+        unstated = str(reason or "no finish_reason")
+    elif isinstance(message := reply.get("message"), dict):
+        reason = (reply.get("done_reason") or "stop") if reply.get("done") is True else None
+        unstated = "done: false"
+    else:
+        raise ValueError(f"the reply has neither choices nor a message: {body[:80].decode(errors='replace')!r}")
+    # 2. Its text, in whatever field it is, and the reasoning beside it.
     content = message.get("content")
     text = content if isinstance(content, str) else _joined(content)
     reasonings = (message.get(name) for name in REASONING)
     reasoning = next((text for text in reasonings if isinstance(text, str) and text), "")
     if not text.strip():  # some servers put the answer in another field, and leave this one blank
         text = reasoning if _is_json(reasoning) else ""
+    # 3. Its ending.
     ending: _Ending = "stop"
     if not isinstance(reason, str) or not reason:
         ending = "unstated"

@@ -7,7 +7,7 @@ import pytest
 
 from prism.llm.http import RefusedAnswerError, UnusableAnswerError
 from prism.llm.model_client import added
-from prism.llm.reply import Reply, read_chat, read_completion, text_of
+from prism.llm.reply import Reply, read_reply, text_of
 from tests.catalogue import catalogue
 
 YES = '{"answer": "yes"}'
@@ -31,7 +31,7 @@ def completion(message: Any, **choice: Any) -> bytes:
     ],
 )
 def test_the_text_is_found_wherever_it_stands(message: Any, text: str) -> None:
-    assert read_completion(completion(message)).text == text
+    assert read_reply(completion(message)).text == text
 
 
 @catalogue(
@@ -46,21 +46,20 @@ def test_the_text_is_found_wherever_it_stands(message: Any, text: str) -> None:
     ],
 )
 def test_the_end_of_an_answer_has_many_names(reason: Any, ending: str) -> None:
-    assert read_completion(completion({"content": YES}, finish_reason=reason)).ending == ending
+    assert read_reply(completion({"content": YES}, finish_reason=reason)).ending == ending
 
 
 @catalogue("usage", [None, [], {}, {"prompt_tokens": None}, {"prompt_tokens": "9"}, {"prompt_tokens": 1e300}])
 def test_tokens_that_are_not_counted_are_none(usage: Any) -> None:
     body = {"choices": [{"message": {"content": YES}, "finish_reason": "stop"}], "usage": usage, "model": None}
-    reply = read_completion(json.dumps(body).encode())
+    reply = read_reply(json.dumps(body).encode())
     assert (reply.usage, reply.model) == ((0, 0, 0), "")
 
 
 @catalogue("body", [b"", b"text", b"[]", b"{}", b"\xff", b'{"choices": {}}', b"[" * 100_000, b"data: x"])
 def test_anything_else_is_no_reply(body: bytes) -> None:
-    for read in (read_completion, read_chat):
-        with pytest.raises((ValueError, RecursionError)):
-            read(body)
+    with pytest.raises((ValueError, RecursionError)):
+        read_reply(body)
 
 
 def text(said: str, ending: Any = "stop", *, is_json: bool = True, is_free: bool = False, reasoning: str = "") -> str:
