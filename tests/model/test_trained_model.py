@@ -6,7 +6,6 @@ probabilities are sound, and that a tape repeats the run.
 
 import json
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -60,18 +59,6 @@ async def record_and_replay(directory: Path, sections: dict[str, Any], host: str
     return recorded
 
 
-def show(capsys: pytest.CaptureFixture[str], what: str, summary: Summary) -> None:
-    """Print what a decision cost."""
-    assert summary.llm is not None
-    calls = sum(summary.llm.calls.values())
-    with capsys.disabled():
-        print(  # noqa: T201 - the cost is what the reader of these tests wants to see
-            f"\n{what}: {calls} calls, p50 {summary.llm.latency_s_p50 * 1e3:.0f} ms, p95 "
-            f"{summary.llm.latency_s_p95 * 1e3:.0f} ms, {summary.llm.prompt_tokens / calls:.0f} tokens in, "
-            f"{summary.llm.completion_tokens / calls:.1f} out; digest {summary.digest}"
-        )
-
-
 async def test_the_server_is_found_to_give_sound_probabilities(llama: str) -> None:
     model = OpenAICompatClient(LLMConfig(host=llama, model="gemma", **PATIENT), {})
     health = await model.check()
@@ -95,19 +82,16 @@ async def test_every_option_has_a_probability_in_every_question(llama: str) -> N
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(
-    way: str, llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_people_who_ask_the_model_do_the_same_again_from_its_tape(way: str, llama: str, tmp_path: Path) -> None:
     method, counted = WAYS[way]
     recorded = await record_and_replay(tmp_path, PEOPLE, llama, method=method)
-    show(capsys, f"people {way}", recorded)
     assert recorded.decisions_by_method == {counted: recorded.oracle_questions}
     assert recorded.oracle_questions > 10
     assert recorded.fallback_share == 0.0
 
 
 async def test_people_who_share_the_models_judgements_are_audited_and_do_the_same_again(
-    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    llama: str, tmp_path: Path
 ) -> None:
     people = {**PEOPLE, "population": {**PEOPLE["population"], "size": 120}}
     settings = {"sharing": "archetype", "archetype": {"topic_match": "2 bins", "followed": "exact"}, "audit": 0.2}
@@ -117,23 +101,16 @@ async def test_people_who_share_the_models_judgements_are_audited_and_do_the_sam
     again = config(people, {**way, "host": NOBODY}, tape="replay", tape_path=tape, **settings)
     replayed = await run(again, tmp_path)
     assert (replayed.digest, replayed.sharing) == (recorded.digest, recorded.sharing)
-    show(capsys, "people who share", recorded)
     shared = recorded.sharing
     assert shared is not None
     assert shared.divergence is not None
     assert shared.audited >= 8
     assert shared.questions_per_call > 2.0
     assert 0.0 <= shared.divergence.mean < 0.5
-    questions = shared.shared + shared.audited + shared.asked_for_all
-    with capsys.disabled():
-        print(  # noqa: T201 - as above
-            f"  {questions} questions, {recorded.oracle_calls} calls; what was shared is {shared.divergence.mean:.4f} "
-            f"bits from individual judgements, by {shared.audited} audits"
-        )
 
 
 def test_a_study_with_the_model_is_audited_to_its_paragraph(
-    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sections = {"oracle": {"backend": "openai", "max_concurrency": 2, "deadline_s": 1200.0}}
@@ -141,12 +118,9 @@ def test_a_study_with_the_model_is_audited_to_its_paragraph(
     Path("study.json").write_bytes(msgspec.json.encode({**PEOPLE, **sections}))
     ended = prism_alone("run", "study.json", "-q", "--out", "run")
     assert ended.code == 0, ended.err
-    begun = perf_counter()
     ended = prism_alone("audit", "run", "--calls", "180", "--draws", "2", "--about", "ranking of feeds")
     assert ended.code == 0, ended.err
     audit = json.loads(Path("run", "audit", "audit.json").read_text())
-    with capsys.disabled():
-        print(f"\n{audit['calls']} calls, {(perf_counter() - begun) / 60.0:.1f} minutes\n{ended.out}")  # noqa: T201 - as above
     assert "model.gguf, which gave the probability of each option, a random" in audit["paragraph"]
     assert audit["calls"] <= 180
     assert not audit["notes"]
@@ -155,10 +129,7 @@ def test_a_study_with_the_model_is_audited_to_its_paragraph(
     assert {each["place"]: each["finding"] for each in audit["positions"]}["first"] == "moves"
 
 
-async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(
-    llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_nations_that_ask_the_model_do_the_same_again_from_its_tape(llama: str, tmp_path: Path) -> None:
     recorded = await record_and_replay(tmp_path, NATIONS, llama)
-    show(capsys, "nations", recorded)
     assert recorded.decisions_by_method.keys() == {"json"}
     assert recorded.ticks == 1

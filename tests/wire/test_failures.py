@@ -3,42 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import anyio
 import pytest
-from anyio import to_thread
 
-from actors.runtime.simulation import Simulation
 from tests.command import Prism
 from tests.llm.support import GIVES_UP_S
-from tests.patience import HANG_S
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.wire.support import CHAT, Sections, config, configure, over, run, summary
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["ollama", "openai"])
-async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend: str, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        chosen = config(server.url, oracle={"backend": backend}, llm=CHAT)
-        undisturbed = await run(chosen, tmp_path)
-        is_due = anyio.Event()
-
-        async def restart() -> None:
-            await is_due.wait()
-            await to_thread.run_sync(server.stop)
-            await anyio.sleep(1.0)
-            await to_thread.run_sync(server.start)
-
-        def watch(simulation: Simulation) -> None:
-            if simulation.counters.decisions_by_source()["llm"] >= 50:
-                is_due.set()
-
-        with anyio.fail_after(30.0 + HANG_S):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(restart)
-                found = await run(chosen, tmp_path, on_tick=watch)
-    assert (found.fallbacks_by_reason, found.digest) == ({}, undisturbed.digest)
-
 
 SOME = dict.fromkeys(Fault, 0.1 / len(Fault))
 MANY = dict.fromkeys((Fault.HANG, Fault.ERROR, Fault.RESET, Fault.WRONG_STATE, Fault.EMPTY), 0.05)

@@ -16,7 +16,7 @@ from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.statechart import Oracle
 from tests.actors.oracle.bench import question
 from tests.actors.oracle.server import FaultyServer, away
-from tests.actors.oracles import ScriptedOracle, after, failing, never
+from tests.actors.oracles import ScriptedOracle, after, failing
 from tests.domains import TrafficDomain
 from tests.schedules import in_schedules
 
@@ -58,15 +58,6 @@ async def test_a_call_that_fails_is_not_made_again_and_its_failure_is_on_no_tape
     assert reasons(answers) == ["", "", reason, "", reason, "", "", ""]
     assert [agent for _, agent, _ in server.asked] == list(range(8))
     assert server.forgotten == [(2, reason), (4, reason)]
-
-
-@in_schedules(3)
-async def test_a_call_ends_at_its_deadline() -> None:
-    answers = await asked(
-        ScriptedOracle(never), OracleConfig(max_concurrency=2, deadline_s=5.0, on_outage="fallback"), 2
-    )
-    assert reasons(answers) == ["deadline"] * 2
-    assert anyio.current_time() == pytest.approx(5.0)
 
 
 @in_schedules(3)
