@@ -13,8 +13,8 @@ from prism.rng import WORLD, Draw, integer, uniform
 
 WRONG_STATE = "not_an_option"
 """The value of an answer that is outside the options."""
-MAX_DEPTH = 32
-"""The deepest level of a schema that is filled; lists end at a quarter of it."""
+LISTS_MAX = 8
+"""The level of a schema from which on lists are empty."""
 _WORDS = ("I", "would", "rather", "think", "about", "this", "before", "saying", "more", "today", "with", "friends")
 
 
@@ -25,41 +25,33 @@ def answer(messages: Sequence[Mapping[str, object]], seed: object, form: object,
         wrong: True if each enumerated value is to be outside its options.
 
     Raises:
-        ValueError: it is not a valid schema.
+        ValueError: it is not a valid schema, or has references.
     """
     key = _key(json.dumps(messages, sort_keys=True), seed)
     if not isinstance(form, dict):
         return json.dumps({"answer": _prose(key, 1)}) if form else _prose(key, 12)
     try:
-        return json.dumps(_value(form, form, key, 0, wrong=wrong))
+        return json.dumps(_value(form, key, wrong=wrong))
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError("invalid JSON schema in format") from error
 
 
-def _value(schema: Any, root: Any, key: int, depth: int, *, wrong: bool) -> object:
+def _value(schema: Any, key: int, depth: int = 0, *, wrong: bool) -> object:
     """Return a value for a part of the schema. Its draws follow from its path, so no property depends on another."""
-    if depth > MAX_DEPTH:
-        raise ValueError("the schema is too deep")
-    if schema is True:
-        schema = {}
-    while isinstance(reference := schema.get("$ref"), str):
-        schema = root
-        for name in reference.removeprefix("#/").split("/"):
-            schema = schema[name]
     number = integer(1 << 48, key, WORLD, 0, Draw.SERVER_ANSWER)
     if isinstance(options := schema.get("enum", [schema["const"]] if "const" in schema else None), list):
         return WRONG_STATE if wrong else options[number % len(options)]
     if branches := schema.get("anyOf") or schema.get("oneOf"):
-        return _value(branches[number % len(branches)], root, key, depth + 1, wrong=wrong)
+        return _value(branches[number % len(branches)], key, depth + 1, wrong=wrong)
     kind = schema.get("type", "object" if "properties" in schema else "string")
     if isinstance(kind, list):
         kind = kind[number % len(kind)]
     if kind == "object":
         fields = schema.get("properties", {})
-        return {name: _value(each, root, _key(key, name), depth + 1, wrong=wrong) for name, each in fields.items()}
+        return {name: _value(each, _key(key, name), depth + 1, wrong=wrong) for name, each in fields.items()}
     if kind == "array":
-        count = schema.get("minItems", int(depth < MAX_DEPTH // 4))
-        return [_value(schema["items"], root, _key(key, i), depth + 1, wrong=wrong) for i in range(min(count, 1000))]
+        count = schema.get("minItems", int(depth < LISTS_MAX))
+        return [_value(schema["items"], _key(key, i), depth + 1, wrong=wrong) for i in range(min(count, 1000))]
     low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
     high = schema.get("maximum", schema.get("exclusiveMaximum", max(1, low + 1)))
     if kind == "integer":

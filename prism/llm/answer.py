@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from prism.errors import OracleResponseError
@@ -43,15 +43,15 @@ def read_answer(text: str, read: Callable[[str], T], errors: tuple[type[Exceptio
     Raises:
         Exception: one of `errors`: that of the last object, or of the text if there is no object in it.
     """
-    problem: Exception | None = None
-    for number, candidate in enumerate(_candidates(text)):
+    problems = list[Exception]()
+    said, unfinished = without_reasoning(text)
+    # The text as it is comes first: a text in an answer may have tags and braces.
+    for candidate in (text, *reversed(json_objects(said)), *reversed(json_objects(unfinished))):
         try:
             return read(candidate)
         except errors as error:
-            problem = error if number < 2 else problem  # the first two are the text, and the last object in it
-    if problem is None:
-        raise AssertionError("the text itself is a candidate")
-    raise problem
+            problems.append(error)
+    raise problems[:2][-1]  # that of the last object in it, if there is one
 
 
 def read_choice(text: str, options: Sequence[S], key: str = NEXT_STATE) -> S:
@@ -64,12 +64,6 @@ def extract_object(text: str) -> str | None:
     said, unfinished = without_reasoning(text)
     found = json_objects(said) or json_objects(unfinished)
     return found[-1] if found else None
-
-
-def _candidates(text: str) -> Iterator[str]:
-    yield text  # as it is: a text in an answer may have tags and braces
-    for part in without_reasoning(text):
-        yield from reversed(json_objects(part))
 
 
 def without_reasoning(text: str) -> tuple[str, str]:

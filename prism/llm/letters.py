@@ -75,24 +75,12 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-class _Listed(msgspec.Struct):
-    content: tuple[Token, ...] | None = None
-
-
-class _Choice(msgspec.Struct):
-    logprobs: _Listed | None = None
-
-
-class _Answer(msgspec.Struct):
-    choices: tuple[_Choice, ...] = ()  # of OpenAI's interface
-    logprobs: tuple[Token, ...] | None = None  # of Ollama's
-
-
 def read_tokens(body: bytes) -> tuple[Token, ...]:
     """Return the tokens with their probabilities in a reply of either interface. Raises: ValueError."""
-    found = msgspec.json.decode(body, type=_Answer)
-    listed = found.choices[0].logprobs if found.choices else None
-    return found.logprobs or (listed.content if listed else None) or ()
+    found = msgspec.json.decode(body)
+    choices = found.get("choices")  # of OpenAI's interface; `logprobs` beside it is Ollama's
+    listed = choices[0]["logprobs"] if choices and choices[0].get("logprobs") else {"content": found.get("logprobs")}
+    return msgspec.convert(listed["content"] or (), tuple[Token, ...])
 
 
 class Form(NamedTuple):

@@ -306,7 +306,7 @@ def _quoted_schema(messages: Sequence[Mapping[str, object]]) -> dict[str, Any] |
                 found, _ = decoder.raw_decode(text, start)
             except (ValueError, RecursionError):
                 found = None
-            if isinstance(found, dict) and ("properties" in found or "$ref" in found):
+            if isinstance(found, dict) and "properties" in found:
                 return found
             start = text.find('{"', start + 1)
     return None
