@@ -272,20 +272,6 @@ async def test_a_miss_names_who_asked_what_and_the_settings_that_differ_or_else_
         )
 
 
-async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
-    async with serving("openai", ServerSettings(quirks=("no_response_format",))) as (server, model):
-        taped = TapedModel(model, Tape(path, "record"), "record")
-        await taped.check()
-        await taped.aclose()
-    tape = Tape(path, "replay")
-    head = tape.required_header()
-    tape.close()
-    config = config_for(server)
-    assert head.identity.dialect == "none"
-    assert head.differences(OpenAICompatClient(config, {}).identity) == ()
-    assert head.differences(OllamaChatClient(config, {}).identity) == ("oracle.backend openai, not ollama",)
-
-
 async def test_a_recording_that_goes_on_with_another_way_asks_again(path: Path) -> None:
     async with ModelServer() as server:
         config = config_for(server)

@@ -4,7 +4,6 @@ from functools import partial
 
 import anyio
 import pytest
-from msgspec.structs import replace
 from structlog.typing import EventDict
 
 from actors.core.messages import Decided
@@ -163,21 +162,6 @@ async def test_a_busy_server_is_not_tested_by_a_small_question() -> None:
     server = FaultyServer(away(0.05, 100.0, "overloaded"), test_fault=never)
     assert fallbacks(await Bench(server, OracleConfig(max_concurrency=4)).ask(*map(question, range(20)))) == []
     assert server.tests == 0
-
-
-@pytest.mark.parametrize(
-    ("config", "reason"),
-    [
-        (OracleConfig(max_attempts=1), "invalid_response"),
-        (OracleConfig(mode="realtime"), "invalid_response"),
-        (falling_back(), "client_error"),
-    ],
-)
-@in_schedules(5)
-async def test_where_nothing_is_asked_twice_a_failure_stands(config: OracleConfig, reason: str) -> None:
-    server = FaultyServer(lambda _, call: reason if call == 7 else None)
-    found = fallbacks(await Bench(server, replace(config, max_concurrency=1)).ask(*map(question, range(20))))
-    assert (found, len(server.asked)) == ([(6, reason)], 20)
 
 
 @pytest.mark.parametrize("retry_after_s", [0.0, 1.0])
