@@ -56,28 +56,24 @@ class SingleCalls:
         Args:
             on_answer: called with the answer; a fallback has its reason.
         """
-        admitted = await self._admitted(question)
-        if isinstance(admitted, Answer):
-            on_answer(admitted)
-        elif self._oracle.waits:
-            self._tasks.start_soon(self._call, agent, question, admitted, on_answer)
-        else:
-            await self._call(agent, question, admitted, on_answer)
-
-    async def _admitted(self, question: Question[Any]) -> Call | Answer:
-        """Wait until a call may start, and return it; or return the fallback of a question that is not asked."""
-        while True:
+        while True:  # until it may start
             now, self._ended = anyio.current_time(), asyncio.Event()
             waiting = self._admission.arrived(question, now)  # the deadline is for the call alone
             if (refusal := self._admission.refusal(waiting, now)) is not None:
-                return refusal
-            room_s, rate_s = self._admission.room_delay(waiting, self._under_way, now), self._admission.delay(now)
-            if max(room_s, rate_s) <= 0.0:
-                self._calls += 1
-                self._under_way += 1
-                return self._admission.begin(waiting, now)
-            with anyio.move_on_after(max(room_s, rate_s)):
+                on_answer(refusal)
+                return
+            wait_s = max(self._admission.room_delay(waiting, self._under_way, now), self._admission.delay(now))
+            if wait_s <= 0.0:
+                break
+            with anyio.move_on_after(wait_s):
                 await self._ended.wait()
+        self._calls += 1
+        self._under_way += 1
+        call = self._admission.begin(waiting, now)
+        if self._oracle.waits:
+            self._tasks.start_soon(self._call, agent, question, call, on_answer)
+        else:
+            await self._call(agent, question, call, on_answer)
 
     async def _call(
         self, agent: StatefulAgent[Any], question: Question[Any], call: Call, on_answer: Callable[[Answer], None]

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -190,6 +190,8 @@ ENDS_OR_DIFFERS: Final = (
 )
 REMEDY: Final = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
 
+WRONG_KIND: Final = "is damaged: an answer stands under the key of another kind of question"
+
 Request = ChatRequest | ChoiceRequest
 
 
@@ -356,38 +358,32 @@ class TapedModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
-        model = self.model
-        answer = await self._answer(request, None if model is None else lambda: model.complete(request))
+        answer = await self._answer(request)
         if isinstance(answer, Completion):
             return answer
-        raise self._wrong_kind()
+        raise TapeError(self._tape.path, WRONG_KIND)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
-        model = self.model
-        answer = await self._answer(request, None if model is None else lambda: model.choose(request))
-        if isinstance(answer, NotOffered):
-            return None
-        if not isinstance(answer, Distribution | Undecided):
-            raise self._wrong_kind()
-        return answer
+        answer = await self._answer(request)
+        if isinstance(answer, Distribution | Undecided | NotOffered):
+            return None if isinstance(answer, NotOffered) else answer
+        raise TapeError(self._tape.path, WRONG_KIND)
 
-    async def _answer(
-        self, request: Request, ask: Callable[[], Awaitable[Completion | Distribution | Undecided | None]] | None
-    ) -> Answer:
-        tape, key = self._tape, key_of(request, self.identity)
+    async def _answer(self, request: Request) -> Answer:
+        tape, key, model = self._tape, key_of(request, self.identity), self.model
         answer = await to_thread.run_sync(tape.read, key, limiter=self._thread)
         if answer is None:
-            if ask is None or self.mode == "replay":
+            if model is None or self.mode == "replay":
                 text = request.messages[-1].content if isinstance(request, ChatRequest) else request.state
-                differences = () if self.model is None else self._header.differences(self.model.identity)
+                differences = () if model is None else self._header.differences(model.identity)
                 raise TapeMissError(tape.path, request.asked_by, text, differences)
-            outcome: Answer
+            outcome: Answer | None
             try:
-                outcome = await ask() or NotOffered()
+                outcome = await (model.complete(request) if isinstance(request, ChatRequest) else model.choose(request))
             except LLMFailureException as error:
                 outcome = Failed.of(error)
-            answer = await self._write(key, outcome, request.asked_by)
+            answer = await self._write(key, outcome or NotOffered(), request.asked_by)
         if isinstance(answer, Failed):
             raise answer.error()
         return answer
@@ -422,9 +418,6 @@ class TapedModel:
         if self.mode == "record":
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(self._tape.forget, asked_by, answers, limiter=self._thread)
-
-    def _wrong_kind(self) -> TapeError:
-        return TapeError(self._tape.path, "is damaged: an answer stands under the key of another kind of question")
 
     async def check(self) -> Health:
         """Return the model's health; in a replay, the result of the check when the tape was recorded."""
