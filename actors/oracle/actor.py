@@ -160,10 +160,6 @@ class OracleActor:
         """
         return self.statistics.state(is_open, has_ended=not self._is_running)
 
-    def restore(self, state: OracleState) -> None:
-        """Set the counts to those of a checkpoint."""
-        self.statistics.restore(state)
-
     # Answers that are computed in the turn of the engine
 
     def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
@@ -179,7 +175,7 @@ class OracleActor:
                 states = self.oracle.answer_all(questions)
         if states is None:
             return None
-        lasted_s, found = anyio.current_time() - begun, list[Decided]()
+        lasted_s, found, computed = anyio.current_time() - begun, list[Decided](), 0
         source, method = self.oracle.source, self.oracle.method
         for question, state in zip(questions, states, strict=True):
             decided = self._answers.recorded_answer(question)
@@ -189,10 +185,10 @@ class OracleActor:
             else:
                 tick, agent, trigger = question.tick, question.agent, question.trigger
                 decided = Decided(tick, agent, trigger, state, source, "", "", lasted_s, (), method)
-                self._observer.asked(0.0)
-                self._observer.answered("", lasted_s / len(questions))
-                self.statistics.count_computed(method, lasted_s)
+                computed += 1
             found.append(decided)
+        if computed:
+            self.count_chosen(computed, lasted_s / len(questions))
         return found
 
     @property

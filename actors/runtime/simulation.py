@@ -180,7 +180,7 @@ class Simulation:
         self.engine.restore(state.engine)
         self.counters.restore(state.counters)
         self.supervisor.restore(state.supervisor)
-        self.oracle.restore(state.oracle)
+        self.oracle.statistics.restore(state.oracle)
         self._guards_before = dict(state.guards)
         self._rounds = {name: [*values] for name, values in state.rounds.items()}
 
