@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
+from actors.core.errors import JournalError
 from actors.studies.audit.questions import Cell, Study
 from actors.studies.audit.record import answers_kept
 from tests.command import Prism, begin, end, prism_alone
@@ -111,6 +113,19 @@ def test_what_decides_is_named_beside_another_host_and_real_people_and_each_answ
     sheet = Path("odd.md").read_text()
     assert audit["paragraph"] in sheet
     assert "127.0.0.1" not in sheet
+
+
+def test_what_is_logged_meanwhile_goes_to_standard_error(
+    run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def logs(*_: object) -> None:
+        structlog.get_logger().warning("guard_raised")
+        raise JournalError("that was it")
+
+    monkeypatch.setattr("actors.cli.audit.Auditing.audit", logs)
+    ended = prism("audit", "run", "--calls", "300", "--json", "--log-format", "json")
+    assert (ended.code, ended.out) == (1, "")
+    assert [json.loads(line)["event"] for line in ended.err.splitlines()].count("guard_raised") == 1
 
 
 def test_what_cannot_be_audited_so_is_refused_in_one_line_before_any_question(
