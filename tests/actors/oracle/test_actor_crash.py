@@ -65,6 +65,12 @@ async def test_a_crash_does_not_forget_how_often_a_question_was_asked() -> None:
 
 
 @in_schedules(30)
+async def test_a_crash_over_one_question_of_a_batch_loses_none_of_the_others() -> None:
+    bench = Bench(ScriptedOracle(after(1.0)), asker=FaultyAsker(1, times=2, known=0))
+    assert await supervise(bench, 3, *map(question, range(4))) == list(range(4))
+
+
+@in_schedules(30)
 async def test_a_crash_during_the_probe_does_not_keep_the_breaker_from_closing() -> None:
     asker = FaultyAsker(100, times=1)
     bench = Bench(ScriptedOracle(), asker=asker)
