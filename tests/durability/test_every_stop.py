@@ -18,7 +18,7 @@ from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
 from tests.actors.social_runs import SMALL, with_oracle
-from tests.command import Prism, begin, end, short_of_room
+from tests.command import Prism, begin, end
 from tests.durability.process_runs import whole_ticks
 from tests.patience import HANG_S, wait_until
 from tests.plain import plain_text
@@ -67,15 +67,6 @@ def signalled(prism: Prism, kind: signal.Signals) -> int:
     return prism("resume", "run", "--quiet").code
 
 
-def short_of_disk(prism: Prism) -> int:
-    """Let the journal meet the end of a disk, resume the run, and return the exit code."""
-    whole = Path("whole", JOURNAL).stat().st_size
-    header = Path("whole", "config.yaml").stat().st_size + 100
-    ended = short_of_room((whole + header) // 2, "run", "c.yaml", "--out", "run", "--quiet", cwd=Path.cwd())
-    assert ended.returncode == 1, ended.stderr
-    return prism("resume", "run", "--quiet").code
-
-
 def left_alone(prism: Prism, server: ModelServer) -> int:
     """Let the server be away for good within the run, come back, resume the run, and return the exit code."""
     first = max(call.call or 0 for call in server.calls) + 12
@@ -102,7 +93,6 @@ def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
         ways: dict[str, Callable[[], int]] = {
             "calls": lambda: capped(prism, "calls", whole),
             **{kind.name: partial(signalled, prism, kind) for kind in (STOPPING[:1] if has_model else STOPPING)},
-            "full disk": lambda: short_of_disk(prism),
         }
         if server is not None:
             ways["tokens"] = lambda: capped(prism, "tokens", whole)
@@ -143,10 +133,7 @@ async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None 
 def test_calls_and_answers_of_open_questions_are_left_to_the_run_that_asks_them_again(concurrency: int) -> None:
     seen = [run_scheduled(seed, partial(snapshots, seed, concurrency)) for seed in range(3)]
     assert min(seen) > 10
-
-
-def test_fallbacks_of_open_questions_are_left_to_it_as_well() -> None:
-    broken = ScriptedOracle(failing(ValueError("broken")))
+    broken = ScriptedOracle(failing(ValueError("broken")))  # of which all answers are fallbacks
     assert run_scheduled(1, partial(snapshots, 1, 64, broken)) > 10
 
 

@@ -34,13 +34,6 @@ def payload(tick: int, known: int, new: Sequence[tuple[str, ...]], kinds: list[i
     return rows.take(tick, known)
 
 
-def test_what_comes_out_the_same_is_compared_tick_by_tick() -> None:
-    disk, written = run_of(4)
-    recorded = history_of(disk)
-    assert [recorded.compare(tick, each.frame) for tick, each in enumerate(written)] == [True] * 4
-    assert not recorded.compare(4, b"a new one")
-
-
 def test_it_can_begin_behind_a_checkpoint() -> None:
     disk, written = run_of(4)
     end = written[-1].end
