@@ -8,7 +8,7 @@ Numbers are little-endian. A column of texts is their lengths (u32 each), then t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from struct import Struct
 from typing import Any, Final, NamedTuple
@@ -178,10 +178,6 @@ class TickRows:
         """Add rows to the first wave, before its others."""
         self._parts.setdefault(self._numbers[table], []).insert(0, (0, columns))
 
-    def add_all(self, rows: Mapping[str, Sequence[Values]]) -> None:
-        for table, columns in rows.items():
-            self.add(table, *columns)
-
     def end_wave(self) -> None:
         self._wave += 1
 
@@ -259,10 +255,6 @@ class Tick(NamedTuple):
     tick: int
     known: int
     tables: dict[str, Part]
-
-    @property
-    def waves(self) -> int:
-        return max((len(part.waves) for part in self.tables.values()), default=0)
 
 
 class Head(NamedTuple):

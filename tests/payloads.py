@@ -69,5 +69,6 @@ class Payloads:
                 rows.setdefault("attributes", []).append((each.agent, each.name, each.value))
         self._kinds.add(self._rows, [self._reader.read(tick, [*map(encode, answers)]).rows()])
         tables = {table.name: table for table in self._tables}
-        self._rows.add_all({name: columns_of(tables[name], of_table) for name, of_table in rows.items()})
+        for name, of_table in rows.items():
+            self._rows.add(name, *columns_of(tables[name], of_table))
         return self._rows.take(tick, self._kinds.end_tick(self._rows))

@@ -70,13 +70,13 @@ def made() -> bytes:
     rows.add("one", np.array([9]), np.array([1.5]))
     rows.end_wave()
     rows.add_first("one", np.array([7]), np.array([2.5]))
-    rows.add_all({"two": (Heap.of([b"last"]), Heap.of([b"\xc0"]))})
+    rows.add("two", Heap.of([b"last"]), Heap.of([b"\xc0"]))
     return rows.take(12, 5)
 
 
 def test_rows_are_read_back_wave_by_wave() -> None:
     found = read_rows(made(), SHAPES)
-    assert (found.tick, found.known, found.waves, [*found.tables]) == (12, 5, 3, ["one", "two"])
+    assert (found.tick, found.known, [*found.tables]) == (12, 5, ["one", "two"])
     one, two = found.tables["one"], found.tables["two"]
     assert (one.waves, two.waves) == ((1, 3), (2, 0, 1))
     assert [column.tolist() for column in one.of_wave(1)] == [[3, 4, 9], [0.5, -0.0, 1.5]]

@@ -5,43 +5,15 @@ By default there is no observer and no record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Decided
-from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
-from prism.domain import Measure
 from prism.sharing.archetype import Judged
 from prism.tables import Shape
-
-
-class RunView(Protocol):
-    """The view of a run that an observer gets, on the run's thread and between two of its steps."""
-
-    @property
-    def mailboxes(self) -> Sequence[Mailbox[bytes]]:
-        """The agents' mailboxes, by agent id."""
-
-    @property
-    def tick(self) -> int:
-        """Ticks committed so far."""
-
-    @property
-    def updates(self) -> int:
-        """Updates committed so far."""
-
-    def measures(self) -> Sequence[Measure]:
-        """Return the world's measures. Only between two ticks."""
-
-    def mailbox_statistics(self) -> Mapping[str, MailboxStatistics]:
-        """Return the counts of the mailboxes `engine`, `decisions` and `oracle`."""
-
-    def snapshot(self) -> RunSnapshot:
-        """Return the state of the run now."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +28,8 @@ class Observer:
     An observer must not raise, wait or change anything: a run is the same with and without it.
     """
 
-    def run_built(self, run: RunView) -> None:
-        """Take the view of a run that is ready to begin."""
+    def run_built(self, run: Any) -> None:
+        """Take the simulation of a run that is ready to begin. It may be read between two steps of the run."""
 
     async def run(self) -> None:
         """Run beside the simulation, until cancelled at its end."""

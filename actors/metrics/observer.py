@@ -18,11 +18,12 @@ from collections.abc import Callable, Mapping
 import anyio
 
 from actors.core.mailbox import MailboxStatistics
-from actors.core.ports import Observer, RunView
+from actors.core.ports import Observer
 from actors.core.snapshot import RunSnapshot
 from actors.logs.rate_limit import log_failure
 from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, model_of
 from actors.metrics.snapshot import Histogram, Snapshot, TickEnd
+from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Measure
 
@@ -103,7 +104,7 @@ class Metrics(Observer):
         self._clock = clock
         self._tasks: int | None = None
         self._published_at = self._measured_at = self._counted_at = float("-inf")
-        self._run: RunView | None = None
+        self._run: Simulation | None = None
         self._run_now: RunSnapshot | None = None
         self._measures: tuple[Measure, ...] = ()
         self._tick_ends: deque[TickEnd] = deque()
@@ -121,7 +122,7 @@ class Metrics(Observer):
         self._calls = {outcome: Histogram(CALL.bounds_in(config)) for outcome in OUTCOMES}
         self._ends_calls = {"timeout": config.llm.timeout_s, "deadline": config.oracle.deadline_s}
 
-    def run_built(self, run: RunView) -> None:
+    def run_built(self, run: Simulation) -> None:
         """Take the run. Publish a snapshot of it, unless it may have a past that is not restored yet."""
         self._run = run
         if not self._has_journal:
@@ -214,7 +215,7 @@ class Metrics(Observer):
             self._note_tick_end(run, now)
         self._show(now)
 
-    def _note_tick_end(self, run: RunView, now: RunSnapshot) -> None:
+    def _note_tick_end(self, run: Simulation, now: RunSnapshot) -> None:
         """Keep the end of a tick until the journal has it on disk."""
         self._measured_at = self._clock()
         if now.tick == self._tick_noted:

@@ -32,10 +32,6 @@ class Answers(NamedTuple):
     questions: Questions[Any] | None = None
     asked: Sequence[tuple[Question[Any], bytes]] = ()
 
-    @property
-    def number(self) -> int:
-        return len(self.updates or ()) + len(self.questions or ())
-
     def rows(self) -> AnswerRows:
         return AnswerRows.of(self.updates, self.questions)
 

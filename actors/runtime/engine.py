@@ -375,7 +375,8 @@ class EngineActor:
     def _add_rows(self, rows: Mapping[str, Sequence[Any]]) -> Happened:
         """Add what took place in a wave to the tick's rows, and return it in columns."""
         found = {name: columns_of(table, rows[name]) for table in self.tables if (name := table.name) in rows}
-        self._rows.add_all(found)
+        for name, columns in found.items():
+            self._rows.add(name, *columns)
         self._rows.end_wave()
         return found
 

@@ -31,7 +31,7 @@ from actors.runtime.counters import Counters, round_of
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
-from actors.runtime.supervisor import RestartIntensity, Supervisor
+from actors.runtime.supervisor import Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Questions
 from prism.bundles import Bundles
@@ -102,8 +102,8 @@ class Simulation:
         self.counters = Counters(domain.chart, domain.size)
         oracle = oracle or domain.oracle()
         inbox = Mailbox[bytes]("engine", config.run.mailbox_capacity)
-        intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
-        self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=config.statechart.oracle_enabled)
+        limits = config.run.restart_intensity, config.run.restart_period_ticks
+        self.supervisor = Supervisor(domain, self._codec, inbox, *limits, ask=config.statechart.oracle_enabled)
         self.agents = activation_of(config.run, self._codec, self.supervisor)
         """The way in which the agents take their turns."""
         self.engine = engine(
@@ -223,7 +223,7 @@ class Simulation:
         return {name: box.statistics() for name, box in boxes.items()}
 
     def snapshot(self) -> RunSnapshot:
-        """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""
+        """Return the state of the run now. It costs about 0.1 ms, whatever the number of agents."""
         engine, counters, oracle = self.engine, self.counters, self.oracle
         written = oracle.statistics.spent_written
         return RunSnapshot(

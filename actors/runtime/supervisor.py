@@ -24,46 +24,34 @@ from prism.errors import OracleUnavailableError
 log = structlog.get_logger(__name__)
 
 
-class RestartIntensity:
-    """A limit on the crashes of each actor within a sliding period.
-
-    Args:
-        limit: crashes within the period after which an actor is still restarted.
-        period_ticks: the period.
-    """
-
-    def __init__(self, limit: int, period_ticks: int) -> None:
-        self.limit = limit
-        self.period_ticks = period_ticks
-        self.crashes = 0
-        """All crashes so far."""
-        self.ticks: dict[str, list[int]] = {}
-        """`{actor: ticks of its recent crashes}`."""
-
-    def add_crash(self, actor: str, tick: int) -> bool:
-        """Count a crash; return whether it exceeds the limit."""
-        self.crashes += 1
-        recent = [crash for crash in self.ticks.get(actor, ()) if tick - crash < self.period_ticks]
-        self.ticks[actor] = [*recent, tick]
-        return len(recent) + 1 > self.limit
-
-
 class Supervisor:
     """A supervisor that runs actors, restarts those that crash, and ends those that crash too often.
 
     Args:
         domain: makes agents again from their last committed state.
         engine: the mailbox that the answers of crashed agents are sent to.
+        limit: crashes of an actor within the period after which it is still restarted; period_ticks: the period.
         ask: whether agents may ask the oracle.
     """
 
     def __init__(
-        self, domain: Domain, codec: Codec, engine: Mailbox[bytes], intensity: RestartIntensity, *, ask: bool = True
+        self,
+        domain: Domain,
+        codec: Codec,
+        engine: Mailbox[bytes],
+        limit: int,
+        period_ticks: int,
+        *,
+        ask: bool = True,
     ) -> None:
         self.domain = domain
         self.codec = codec
         self.engine = engine
-        self.intensity = intensity
+        self._limit, self._period_ticks = limit, period_ticks
+        self.crashes = 0
+        """All crashes so far."""
+        self._ticks: dict[str, list[int]] = {}
+        """`{actor: ticks of its recent crashes}`."""
         self.ask = ask
         self.service_restarts = 0
         """Crashes of services, such as the oracle, after which they were restarted."""
@@ -78,14 +66,12 @@ class Supervisor:
 
     def state(self) -> SupervisorState:
         # A copy, because a checkpoint is encoded in a thread while further agents may crash.
-        ticks = dict(self.intensity.ticks)
-        return SupervisorState(
-            crashes=self.intensity.crashes, ticks=ticks, quarantined=tuple(sorted(self._quarantined))
-        )
+        ticks = dict(self._ticks)
+        return SupervisorState(crashes=self.crashes, ticks=ticks, quarantined=tuple(sorted(self._quarantined)))
 
     def restore(self, state: SupervisorState) -> None:
         """Set the record of crashes to that of a checkpoint. Called before the agents run."""
-        self.intensity.crashes, self.intensity.ticks = state.crashes, dict(state.ticks)
+        self.crashes, self._ticks = state.crashes, dict(state.ticks)
         self._quarantined = dict.fromkeys(state.quarantined)
 
     async def run_agent(self, agent_id: int, mailbox: Mailbox[bytes]) -> None:
@@ -157,17 +143,22 @@ class Supervisor:
             except (OracleUnavailableError, JournalError):
                 raise  # a restart would meet the same error
             except Exception as error:  # any error of a service is handled here
-                if self.intensity.add_crash(name, tick()):
-                    crashes, period = self.intensity.limit + 1, self.intensity.period_ticks
+                if self._add_crash(name, tick()):
                     cause = first_error(error, Exception) if isinstance(error, BaseExceptionGroup) else error
+                    often = f"{self._limit + 1} times within {self._period_ticks} ticks"
                     last = f"{type(cause).__name__}: {cause}"
-                    raise ActorError(
-                        f"actor {name!r} crashed {crashes} times within {period} ticks, last with {last}"
-                    ) from error
+                    raise ActorError(f"actor {name!r} crashed {often}, last with {last}") from error
                 self.service_restarts += 1
                 log.exception("actor_restarted", actor=name)
             else:
                 return
+
+    def _add_crash(self, actor: str, tick: int) -> bool:
+        """Count a crash; return whether it exceeds the limit."""
+        self.crashes += 1
+        recent = [crash for crash in self._ticks.get(actor, ()) if tick - crash < self._period_ticks]
+        self._ticks[actor] = [*recent, tick]
+        return len(recent) + 1 > self._limit
 
     def answer_for(self, trigger: Trigger[Any], state: str, error: Exception) -> Update[None]:
         """Return the recorded no-op that replaces the answer of an agent that has crashed on a trigger.
@@ -176,7 +167,7 @@ class Supervisor:
             state: the agent's state after the crash.
         """
         agent_id = trigger.agent
-        is_quarantined = self.intensity.add_crash(f"agent {agent_id}", trigger.tick)
+        is_quarantined = self._add_crash(f"agent {agent_id}", trigger.tick)
         # Only the kind is recorded: the text may hold a memory address, and a record must be the same in every process.
         kind = type(error).__name__
         log.error(

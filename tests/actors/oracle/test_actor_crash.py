@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from actors.oracle.actor import OracleActor
-from actors.runtime.supervisor import RestartIntensity, Supervisor
+from actors.runtime.supervisor import Supervisor
 from prism.agents import Question
 from prism.config import OracleConfig
 from tests.actors.oracle.bench import Bench, Kept, question
@@ -38,7 +38,7 @@ class FaultyAsker:
 
 async def supervise(bench: Bench, limit: int, *questions: Question[int]) -> list[int]:
     """The agents whose questions were decided while a supervisor kept the actor alive."""
-    supervisor = Supervisor(TrafficDomain(), bench.codec, bench.engine, RestartIntensity(limit, 100))
+    supervisor = Supervisor(TrafficDomain(), bench.codec, bench.engine, limit, 100)
     assert all(bench.put(*questions))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervisor.run_service, "oracle", lambda: bench.actor.run(bench.inbox), lambda: 0)

@@ -13,7 +13,7 @@ from actors.runtime.activation import Resident
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
-from actors.runtime.supervisor import RestartIntensity, Supervisor
+from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, StatefulAgent, Trigger, Update
 from prism.config import Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from tests.actors.oracles import ScriptedOracle, after, never
@@ -31,7 +31,7 @@ class Engine:
         self.world = world or Crossing(lights)
         self.codec = Codec(int, int)
         self.inbox: Mailbox[bytes] = Mailbox("engine", 8)
-        supervisor = Supervisor(TrafficDomain(lights), self.codec, self.inbox, RestartIntensity(0, 1))
+        supervisor = Supervisor(TrafficDomain(lights), self.codec, self.inbox, 0, 1)
         resident = Resident(self.codec, supervisor, capacity=1)
         self.agents = resident.mailboxes
         self.oracle: Mailbox[bytes] = Mailbox("oracle", 1)

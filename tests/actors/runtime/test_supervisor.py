@@ -6,7 +6,7 @@ from structlog.typing import EventDict
 from actors.core.errors import ActorError, MailboxClosedError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.runtime.supervisor import RestartIntensity, Supervisor
+from actors.runtime.supervisor import Supervisor
 from prism.agents import Trigger, Update
 from prism.errors import OracleUnavailableError
 from tests.actors.traffic_lights import CrossingRun, config, faulty, with_faulty_action
@@ -39,7 +39,7 @@ async def test_a_guard_that_raises_is_false_and_crashes_nobody() -> None:
     assert run.story(1) == [(tick, "red", "no_row") for tick in range(4)]
     assert run.story(0)[0] == (0, "green", "rule")
     assert [seen.count for seen in domain.chart.guard_errors] == [4]
-    assert run.simulation.supervisor.intensity.crashes == 0
+    assert run.simulation.supervisor.crashes == 0
 
 
 @in_schedules(20)
@@ -90,7 +90,7 @@ async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error_and_no_hang
 @in_schedules(10)
 async def test_an_agent_that_cannot_read_a_message_answers_nothing_twice() -> None:
     codec, inbox = Codec(int, int), Mailbox[bytes]("agent", 5)
-    supervisor = Supervisor(TrafficDomain(), codec, Mailbox("engine", 5), RestartIntensity(3, 10))
+    supervisor = Supervisor(TrafficDomain(), codec, Mailbox("engine", 5), 3, 10)
     inbox.put(codec.encode(Trigger(0, 0, "clock", 0)))
     inbox.put(b"not a message")
     with pytest.raises(msgspec.DecodeError):
@@ -113,7 +113,7 @@ class Service:
 
 async def test_a_service_is_run_again_unless_it_crashes_too_often_or_has_nobody_to_ask(logged: list[EventDict]) -> None:
     def supervisor() -> Supervisor:
-        return Supervisor(TrafficDomain(), Codec(int, int), Mailbox("engine", 5), RestartIntensity(2, 100))
+        return Supervisor(TrafficDomain(), Codec(int, int), Mailbox("engine", 5), 2, 100)
 
     service = Service(crashes=2, error=ValueError("x"))
     await supervisor().run_service("oracle", service.run, lambda: 0)
