@@ -21,8 +21,7 @@ from actors.core.state import RunState
 from actors.runs.run_store import RunStore
 from actors.runtime.gc_pause import return_free_memory
 from actors.runtime.simulation import Simulation
-from actors.store.checkpoint import Checkpoint, Draft, Position, draft_name, put_in_place
-from actors.store.checkpoint_fork import ForkedCheckpoint
+from actors.store.checkpoint import Checkpoint, Draft, ForkedCheckpoint, Position, draft_name, put_in_place
 from prism.columns import Column, Columns
 
 log = structlog.get_logger(__name__)

@@ -37,8 +37,7 @@ from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
-from actors.store.checkpoint import Checkpoint
-from actors.store.checkpoint_fork import fork_directory
+from actors.store.checkpoint import Checkpoint, fork_directory
 from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary

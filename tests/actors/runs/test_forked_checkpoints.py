@@ -16,9 +16,8 @@ from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
 from actors.runs.checkpointing import Checkpointer
-from actors.store import checkpoint_fork
-from actors.store.checkpoint import Position, checkpoint_names, read_checkpoint
-from actors.store.checkpoint_fork import ForkedCheckpoint
+from actors.store import checkpoint
+from actors.store.checkpoint import ForkedCheckpoint, Position, checkpoint_names, read_checkpoint
 from actors.store.disk import RealDisk
 from actors.store.journal_writer import JournalWriter
 from prism.config import RunConfig
@@ -98,7 +97,7 @@ def endless(directory: Path) -> ForkedCheckpoint:
 async def test_a_fork_that_is_stuck_ends_by_itself(
     is_told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoint_fork, "LIMIT_S", 0.05)
+    monkeypatch.setattr(checkpoint, "LIMIT_S", 0.05)
     before = signal.signal(signal.SIGCHLD, signal.SIG_DFL if is_told else signal.SIG_IGN)
     try:
         assert await endless(tmp_path).wait() > 0
