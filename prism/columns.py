@@ -232,12 +232,7 @@ class Columns:
         return list(self._each(name, of))
 
     def array(self, name: str) -> Ints:
-        """Return the values of a column of whole numbers.
-
-        Raises:
-            KeyError: there is no such column.
-            ValueError: it holds something else.
-        """
+        """Return the values of a column of whole numbers. It raises the errors of `values`."""
         found = [piece.numbers for piece in self._pieces.pop(name)]
         if any(numbers.dtype.kind == "f" for numbers in found):
             raise ValueError(f"{name}: expected whole numbers")

@@ -124,18 +124,13 @@ def divided(domain: Domain) -> HasTurns:
 def shard_of(domain: Domain) -> Any:
     """Return a domain's world as one of several, as `prism.social.shard.SocialShard` is.
 
-    Raises:
-        ConfigError: its agents cannot be divided.
+    It raises the errors of `divided`.
     """
     return divided(domain).shard()
 
 
 def ranges_of(config: Config, domain: Domain) -> list[range]:
-    """Return the agents of each shard. The engine's, the first, has fewer, as it also writes everything down.
-
-    Raises:
-        ConfigError: they cannot be divided.
-    """
+    """Return the agents of each shard. The engine's, the first, has fewer, as it also writes everything down."""
     count = config.run.shards
     first = max(0.0, (1.0 + WRITING) / count - WRITING)
     own: list[range] = shard_of(domain).ranges([first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)])

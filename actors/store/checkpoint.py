@@ -118,9 +118,7 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
 def read_head(disk: Disk, name: str) -> Head:
     """Read a whole checkpoint, and return its head alone: the columns of many would not fit into memory.
 
-    Raises:
-        DamagedError: its content is not what was written.
-        JournalError: it has another format.
+    It raises the errors of `read_checkpoint`.
     """
     return _read(disk, name, lambda *_: None)
 

@@ -62,15 +62,11 @@ class _KeyFrame(NamedTuple):
 
 
 class Followed:
-    """The record of one run.
+    """The record of one run. It raises the errors of `Record`.
 
     Args:
         states: the chart's states, the first one that in which everybody begins; empty if the chart is not known here:
             then the states are those that the journal names.
-
-    Raises:
-        JournalError: there is no journal, or it has another format.
-        DamagedError: its header cannot be read.
     """
 
     def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
@@ -119,8 +115,7 @@ class Followed:
     def read_on(self) -> bool:
         """Read a block more, and return whether there may be more after it.
 
-        Raises:
-            JournalError: the journal cannot be read.
+        It raises a JournalError if the journal cannot be read.
         """
         with self._lock:
             size = self.all_bytes

@@ -146,12 +146,11 @@ def read_messages(
 ) -> Iterator[Any]:
     """Yield the messages of a run from one tick to before another, in their order.
 
+    It raises the errors of `messages_in`.
+
     Args:
         wanted: their classes; all by default.
         kept: `{table: returns of its columns whether each row is kept}`; of other tables all rows are.
-
-    Raises:
-        JournalError: the journal cannot be read.
     """
     for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
         tables = {

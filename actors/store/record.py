@@ -309,7 +309,6 @@ def readable(block: Block) -> Iterator[None]:
 def whole_ticks(path: Path) -> Iterator[TickFrame]:
     """Yield the frames of a run's ticks from the first on, up to any damage.
 
-    Raises:
-        JournalError: the journal cannot be read.
+    It raises a JournalError if the journal cannot be read.
     """
     return takewhile(lambda frame: isinstance(frame, TickFrame), read_ticks(RealDisk(path)))  # type: ignore[arg-type]

@@ -77,11 +77,7 @@ def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
 
 
 def header_in(path: Path) -> Header:
-    """Return the header of a run's journal.
-
-    Raises:
-        JournalError: there is no journal, or its header cannot be read.
-    """
+    """Return the header of a run's journal. It raises the errors of `read_header`."""
     return read_header(RealDisk(path))[0]
 
 

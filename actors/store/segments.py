@@ -266,9 +266,7 @@ def check_segment(disk: Disk, name: str) -> Segment:
 def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
     """Return the head of a segment, and the frames of its ticks as they stood in the journal.
 
-    Raises:
-        DamagedError: its content is not what was written.
-        JournalError: it has another format, or cannot be read.
+    It raises the errors of `check_segment`.
     """
     segment, stored = _read(disk, name)
     frames, at, link = list[Frame](), segment.start, segment.before
@@ -286,12 +284,10 @@ def segment_columns(
 ) -> tuple[Segment, dict[str, TableRows]]:
     """Return the head of a segment, and some columns of some tables. No other column is read.
 
+    It raises the errors of `check_segment`.
+
     Args:
         wanted: `{table: columns}`; None for all. first: no column is read of a segment that ends before this tick.
-
-    Raises:
-        DamagedError: what is read is not what was written.
-        JournalError: it has another format, or cannot be read.
     """
     segment, stored = _read(disk, name, wanted, first)
     with _unharmed(name):
