@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import anyio
-import msgspec
+from msgspec.structs import replace
 
 from actors.core.errors import first_error
 from actors.core.kinds import shapes_of
@@ -117,7 +117,8 @@ class Scene:
             CrashedError: the disk has crashed.
             PrismError: the run failed.
         """
-        config = activated(self.config, process)
+        # Agents of every other process have no task.
+        config = changed(self.config, "run", activation=("resident", "compiled")[process % 2])
         domain = SocialDomain(config, self._population)
         oracle = self._oracle(domain, process) if oracle is None else oracle
         directory = RunDirectory(Path("simulated"))
@@ -189,35 +190,26 @@ class Scene:
         return disk
 
 
-def activated(config: Config, process: int) -> Config:
-    """Return the configuration for a process: agents of every other one have no task."""
-    way = ("resident", "compiled")[process % 2]
-    return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation=way))
-
-
-def with_oracle(**settings: Any) -> Config:
-    """Return the configuration with some settings of its oracle replaced."""
-    return msgspec.structs.replace(CONFIG, oracle=msgspec.structs.replace(CONFIG.oracle, **settings))
+def changed(config: Config, section: str, **settings: Any) -> Config:
+    """Return the configuration with some settings of a section replaced."""
+    return replace(config, **{section: replace(getattr(config, section), **settings)})
 
 
 def with_sharing(config: Config, **settings: Any) -> Config:
     """Return the configuration with some settings of its shared judgements replaced."""
-    sharing = msgspec.structs.replace(config.oracle.sharing, **settings)
-    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, sharing=sharing))
+    return changed(config, "oracle", sharing=replace(config.oracle.sharing, **settings))
 
 
 def with_deliberation(ticks: int) -> Config:
     """Return the configuration in which people deliberate for so many ticks, each of a minute."""
-    people = msgspec.structs.replace(CONFIG.population, deliberation_minutes=float(ticks))
-    return msgspec.structs.replace(CONFIG, population=people)
+    return changed(CONFIG, "population", deliberation_minutes=float(ticks))
 
 
 EMBEDDED = Scene(is_live=False)
 LIVE = Scene(
     is_live=True,
-    config=msgspec.structs.replace(
-        CONFIG,
-        run=msgspec.structs.replace(CONFIG.run, segment_mb=0.0015),
+    config=replace(
+        changed(CONFIG, "run", segment_mb=0.0015),
         interventions=[
             {"tick": 2, "publish": {"author": 1, "text": "Breaking: a bridge", "topics": ["food"], "quality": 0.9}},
             {"tick": 4, "set": {"feed.algorithm": "chronological", "population.posts_per_session": 0.9}},
@@ -230,17 +222,15 @@ LIVE = Scene(
 )
 """Some ticks are in each sealed segment, and interventions come before, at and between the checkpoints."""
 _SHARING = with_sharing(CONFIG, by="archetype", archetype={"followed": "exact"}, audit=0.4)
-SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
+SHARED = Scene(is_live=False, config=replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
 """The embedded scene, longer, in which few archetypes share the judgements."""
 SHARED_LIVE = Scene(is_live=True, config=SHARED.config)
 FAILING = Scene(
     is_live=False,
     config=with_sharing(
-        msgspec.structs.replace(
-            _SHARING,
+        replace(
+            changed(changed(_SHARING, "population", size=150), "oracle", max_attempts=1, max_fallback_share=None),
             simulation=SimulationConfig(seed=11, ticks=60),
-            population=msgspec.structs.replace(_SHARING.population, size=150),
-            oracle=msgspec.structs.replace(_SHARING.oracle, max_attempts=1, max_fallback_share=None),
         ),
         archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
         audit=0.2,
@@ -248,7 +238,7 @@ FAILING = Scene(
     fails=0.5,
 )
 """The same with more people and archetypes, half of whose questions get no judgement, and all others late."""
-REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
+REAL_TIME = Scene(is_live=True, config=changed(CONFIG, "oracle", mode="realtime"))
 
 
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
