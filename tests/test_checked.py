@@ -16,9 +16,8 @@ from hypothesis.extra import numpy as arrays
 from msgspec import Meta
 
 from prism.checked import Checked
-from prism.planes import compressed
+from prism.planes import compressed, length_of, seal, unseal
 from prism.rows import Heap, bytes_of
-from prism.sealing import length_of, seal, unseal
 from prism.tables import HEAP
 from tests.catalogue import catalogue
 

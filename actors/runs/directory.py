@@ -18,10 +18,9 @@ from actors.factory.input_files import INPUTS
 from actors.store.checkpoint import checkpoint_names
 from actors.store.disk import RealDisk, write_whole
 from actors.store.journal import JOURNAL, journal_size, read_header
-from actors.store.lock import LOCK
+from actors.store.lock import LOCK, PHASE
 from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, Stop, encode_manifest, read_manifest
 from actors.store.oracle_log import ANSWERS, FIRST_ANSWER
-from actors.store.phase_file import PHASE
 from actors.store.rounds import ROUNDS
 from prism.config import Config
 

@@ -40,9 +40,9 @@ from actors.runtime.simulation import Progress, Simulation
 from actors.store.checkpoint import Checkpoint, fork_directory
 from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
+from actors.store.lock import PhaseFile
 from actors.store.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.store.oracle_log import create_answers
-from actors.store.phase_file import PhaseFile
 from actors.store.recovery import RecordedTicks, recover
 from actors.store.rounds import ROUNDS, content_of
 from prism.config import Config

@@ -25,14 +25,14 @@ WRITING = 0.03
 would only wait for others is left out."""
 
 Acts = tuple[Ints, ...]
-"""The acts of each wave of a tick, as of `prism.social.shard.SocialShard.acts`."""
+"""The acts of each wave of a tick, as of `acts` of the domain's shard."""
 
 
 class TurnedWave(NamedTuple):
     """The turns of the agents of a shard in one wave of a tick, which has two.
 
     Args:
-        answers: the rows of the journal; acts: as of `prism.social.shard.SocialShard.acts`.
+        answers: the rows of the journal; acts: as of `acts` of the domain's shard.
     """
 
     answers: AnswerRows
@@ -64,7 +64,7 @@ class Stepped(NamedTuple):
 
     Args:
         rows: the updates by kind, as of `actors.runtime.counters.Counters`, of the tick that has been applied; counts:
-            those of the world; changes: as of `prism.social.shard.SocialShard.take_changes`, of each of its waves.
+            those of the world; changes: as of `take_changes` of the domain's shard, of each of its waves.
         busy_s: the seconds that it took.
         turned: the turns of the next tick; None if they were not wanted.
     """
@@ -80,7 +80,7 @@ class Shared(NamedTuple):
     """The facts that a shard knows between two ticks, and the engine does not.
 
     Args:
-        own: its agents; states: as of `prism.social.shard.SocialShard.take_states`.
+        own: its agents; states: as of `take_states` of the domain's shard.
         asked, decided: its open questions, as of `EngineState`.
     """
 
@@ -122,7 +122,7 @@ def divided(domain: Domain) -> HasTurns:
 
 
 def shard_of(domain: Domain) -> Any:
-    """Return a domain's world as one of several, as `prism.social.shard.SocialShard` is.
+    """Return a domain's world as one of several.
 
     It raises the errors of `divided`.
     """

@@ -10,9 +10,8 @@ import msgspec
 
 from actors.core.errors import ActorError, JournalError
 from actors.store.journal import JOURNAL
-from actors.store.lock import LOCK, holder_of
+from actors.store.lock import LOCK, PHASE, PhaseNote, holder_of, read_phase
 from actors.store.manifest import MANIFEST, SUMMARY
-from actors.store.phase_file import PHASE, PhaseNote, read_phase
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded
 from prism.errors import ConfigError

@@ -3,7 +3,7 @@
     file   = magic number | frame of the head | a frame for each block
     block  = the heads of all payloads, or a column of a table: its values in all ticks, one after the other
 
-Each block is compressed by itself, as `prism.sealing` does it. So a column can be read without the others, and the
+Each block is compressed by itself, as `prism.planes` does it. So a column can be read without the others, and the
 payloads can be made again byte for byte.
 
 A segment is written once, whole, and never changed. It holds no links of ticks: they are computed when it is read, and
@@ -36,8 +36,8 @@ from actors.store.disk import Disk, write_whole
 from actors.store.framed_files import decoded_head, first_frame, reading
 from prism.columns import Ints
 from prism.events import KINDS
+from prism.planes import Form, length_of, seal, unseal
 from prism.rows import LENGTH, Heap, Values, bytes_of, joined, part_of, read_head, read_rows, rows_of_texts
-from prism.sealing import Form, length_of, seal, unseal
 from prism.tables import HEAP, HEAPS, Shape, check_shapes
 
 MAGIC: Final = b"PRISMS\r\n"

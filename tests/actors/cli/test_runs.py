@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from actors.store.journal import JOURNAL
-from actors.store.lock import locked
+from actors.store.lock import PHASE, locked
 from actors.store.manifest import SUMMARY
-from actors.store.phase_file import PHASE
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.standin import ModelServer

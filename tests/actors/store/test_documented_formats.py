@@ -9,7 +9,7 @@ from typing import get_args
 from actors.store import checkpoint, journal, oracle_log, segments
 from actors.store.journal import Header
 from prism.events import OF_EVERY_RUN, OF_FEEDS
-from prism.sealing import Form
+from prism.planes import Form
 from prism.tables import HEAPS, NUMBERS
 from tests.actors.store.independent_reader import read_run
 from tests.actors.store.test_independent_reader import PAGE

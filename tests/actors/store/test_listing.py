@@ -14,10 +14,9 @@ from actors.runs.verify import Verification, verify_files
 from actors.store.checkpoint import write_checkpoint
 from actors.store.journal import JOURNAL
 from actors.store.listing import RunStatus, list_run, runs_in
-from actors.store.lock import locked
+from actors.store.lock import PHASE, PhaseNote, locked
 from actors.store.manifest import MANIFEST
 from actors.store.oracle_log import ANSWERS, AnswersScan, scan_answers
-from actors.store.phase_file import PHASE, PhaseNote
 from actors.store.rounds import ROUNDS
 from prism.config import Config
 from tests.actors.store.files import checkpoint_at, run_of
