@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.bytes_kernel import LENGTH_BYTES, NUMBER_BYTES, write_payloads
 from prism.agents.contexts import Contexts
 from prism.agents.questions import QuestionKind, Questions
 from prism.agents.waves import Kind, Updates
 from prism.domain import Domain, Stretch, World
 from prism.errors import ConfigError
 from prism.events import KINDS, OF_EVERY_RUN, OF_FEEDS, QUESTIONS, UPDATES
-from prism.rows import Heap, TickRows, Values
+from prism.rows import Heap, TickRows, Values, bytes_of, payload_of
 from prism.tables import Shape, Table
 
-_HEAD_BYTES: Final = LENGTH_BYTES + 2 * NUMBER_BYTES + 2
-"""The most bytes of a payload's head but for its tables."""
 ASKED: Final = "asked"
 """The source of a kind of question."""
 
@@ -162,8 +159,6 @@ class KindNumbers:
 
     def payloads(self, first: int, stretch: Stretch, shapes: Sequence[Shape]) -> Iterator[bytes]:
         """Yield the payloads of ticks that were run together."""
-        if not stretch.ticks:
-            return
         tables, known = dict(stretch.tables), np.full(stretch.ticks, len(self._numbers))
         # 1. The numbers of kinds, in the order in which they occur: in each wave updates, then questions.
         new = list[tuple[int, int, int, int, Kind]]()
@@ -187,31 +182,30 @@ class KindNumbers:
         for name in (UPDATES.name, QUESTIONS.name):
             (agents, codes, *others), ends = tables[name]
             tables[name] = (agents, of_codes[codes], *others), ends
-        # 2. The bytes of all columns, and where those of each tick begin and end.
-        in_order = [(number, shape, *tables[shape.name]) for number, shape in enumerate(shapes) if shape.name in tables]
-        pieces, bounds = list[NDArray[Any]](), list[NDArray[np.int64]]()
-        for _, shape, columns, ends in in_order:
-            places, widths, heaps = np.append(0, ends[:, -1]), list[int](), dict[int, NDArray[np.int64]]()
+        # 2. Of each table the rows in each wave of each tick, and the bytes of each tick's columns.
+        found = list[tuple[int, list[list[int]], list[bytes]]]()
+        for number, shape in [each for each in enumerate(shapes) if each[1].name in tables]:
+            columns, ends = tables[shape.name]
+            places, pieces = np.append(0, ends[:, -1]), list[list[bytes]]()
             for values, (_, dtype) in zip(columns, shape.columns, strict=True):
                 if isinstance(values, Heap):
-                    pieces += values.lengths.astype("<u4"), values.data
-                    heaps[len(widths) + 1] = np.append(0, values.ends)[places]
-                    widths += 4, 1
+                    pieces.append(_cut(values.lengths.astype("<u4").tobytes(), 4 * places))
+                    pieces.append(_cut(values.data.tobytes(), np.append(0, values.ends)[places]))
                 else:
-                    pieces.append(values.astype(dtype, copy=False))
-                    widths.append(int(dtype[-1]))  # the last letter of a kind of numbers is their width
-            of_columns = np.outer(widths, places)
-            for place, of_heap in heaps.items():
-                of_columns[place] = of_heap
-            bounds.append(of_columns)
-        starts = np.cumsum([0, *(each.nbytes for each in pieces[:-1])])
-        source = np.frombuffer(bytearray().join(each.tobytes() for each in pieces), np.uint8)
+                    width = int(dtype[-1])  # the last letter of a kind of numbers is their width
+                    pieces.append(_cut(bytes_of(values, dtype), width * places))
+            of_waves = np.diff(ends.ravel(), prepend=0).reshape(ends.shape).tolist()
+            found.append((number, of_waves, [*map(b"".join, zip(*pieces, strict=True))]))
         # 3. The payloads.
-        numbers, rows = np.array([number for number, *_ in in_order]), np.array([ends for *_, ends in in_order])
-        room = len(source) + stretch.ticks * (_HEAD_BYTES + len(numbers) * (1 + NUMBER_BYTES * (1 + rows.shape[2])))
-        out, to = np.empty(room, np.uint8), np.zeros(stretch.ticks + 1, np.int64)
-        write_payloads(first, known, numbers, rows, source, np.concatenate(bounds) + starts[:, None], out, to[1:])
-        yield from map(out.tobytes().__getitem__, starmap(slice, pairwise(to.tolist())))
+        for tick, before in enumerate(known.tolist()):
+            counts = list[list[int]]()
+            for number, of_waves, _ in found:
+                rows = of_waves[tick]
+                while rows and not rows[-1]:
+                    rows.pop()
+                if rows:
+                    counts.append([number, *rows])
+            yield payload_of(first + tick, before, counts, [of_ticks[tick] for *_, of_ticks in found])
 
     def _table(self, kinds: Sequence[Kind]) -> NDArray[np.int64]:
         """Return the number of each kind; -1 if it is new."""
@@ -225,6 +219,10 @@ class KindNumbers:
                 table[code] = self._numbers.setdefault(kinds[code], len(self._numbers))
             found = table[codes]
         return found
+
+
+def _cut(content: bytes, bounds: NDArray[np.int64]) -> list[bytes]:
+    return [content[start:end] for start, end in pairwise(bounds.tolist())]
 
 
 def _columns(kinds: Sequence[Kind]) -> list[Heap]:

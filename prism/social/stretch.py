@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from prism import kernels
-from prism.agents import bytes_kernel
 from prism.agents.questions import Forms, QuestionKind, Questions
 from prism.agents.social_agent import ANYBODY
 from prism.columns import Ints, begins_run
@@ -257,5 +256,4 @@ def make_ready(person_ticks: int) -> None:
         post_kernel.change_lists(t, nobody, nobody, nobody)
         known = TurnTables(due, kinds, due, truths)
         choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
-        bytes_kernel.write_payloads(0, nobody, nobody, np.zeros((0, 2, 2), np.int64), text, kinds, text, nobody)
         stretch_kernel.run_ticks(t, 0, 0, 0, 0, chart, known, choice, wave, log)
