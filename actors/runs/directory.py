@@ -17,7 +17,7 @@ from actors.core.ports import Address
 from actors.factory.input_files import INPUTS
 from actors.store.checkpoint import checkpoint_names
 from actors.store.disk import RealDisk, write_whole
-from actors.store.journal import JOURNAL, journal_size, read_header
+from actors.store.journal import JOURNAL, journal_size, read_tail
 from actors.store.lock import LOCK, PHASE
 from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, Stop, encode_manifest, read_manifest
 from actors.store.oracle_log import ANSWERS, FIRST_ANSWER
@@ -147,7 +147,7 @@ class RunDirectory:
         """Remove the files of a run without a tick, and the directory if it is then empty; a log of warnings stays."""
         disk = RealDisk(self.path)
         with suppress(OSError, JournalError):
-            if journal_size(disk) > read_header(disk)[1]:
+            if journal_size(disk) > read_tail(disk).sealed.first:
                 return
         for line in self.log.read_bytes().splitlines() if self.log.exists() else ():
             with suppress(ValueError):  # a full disk may have cut the line

@@ -11,6 +11,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
+from actors.core.frames import ORIGIN
 from actors.core.kinds import shapes_of, with_shapes
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
@@ -32,6 +33,7 @@ from actors.store.record import whole_ticks
 from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS, content_of
 from actors.store.run import header_in, read_resolved
+from actors.store.segments import Place
 from prism.checked import converted, field_types
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -165,7 +167,12 @@ async def _write_past(
         journal.copy(islice(whole_ticks(parent.path), tick))
         end = journal_size(target)
         at = RecordedTicks(
-            target, tick=tick, start=end, end=end, ticks=tick, shapes=shapes, answers_end=target.size(ANSWERS)
+            target,
+            Place(tick, end, ORIGIN),
+            end=end,
+            ticks=tick,
+            shapes=shapes,
+            answers_end=target.size(ANSWERS),
         )
         state, columns = await future.checkpoint()
         position = position_of(future, RunStore(target, at, keeps_answers=False), state)

@@ -28,7 +28,7 @@ from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Head, checkpoint_names, read_head
 from actors.store.disk import Disk, RealDisk
-from actors.store.journal import JOURNAL, Header, JournalScan, journal_size, read_header, read_tail, scan_journal
+from actors.store.journal import JOURNAL, Header, JournalScan, journal_size, read_tail, scan_journal
 from actors.store.lock import LOCK
 from actors.store.manifest import (
     CONFIG,
@@ -157,8 +157,7 @@ def _reported(file: str, findings: list[Finding]) -> Iterator[list[str]]:
 
 
 def _journal(disk: Disk, findings: list[Finding]) -> tuple[Header | None, JournalScan]:
-    header, offset = read_header(disk)
-    scan = scan_journal(disk, offset, offsets=None)
+    header, scan = read_tail(disk).header, scan_journal(disk)
     if (damage := scan.damage) is not None:
         lost = f"{journal_size(disk) - damage.offset:,} bytes cannot be used"
         detail = f"damaged at byte {damage.offset}, in tick {scan.ticks}: {damage.problem}; {lost}"

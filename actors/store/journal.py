@@ -144,19 +144,13 @@ def head_bytes(header: Header, sealed: Sealed | msgspec.UnsetType = msgspec.UNSE
     return MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
 
 
-def read_header(disk: Disk) -> tuple[Header, int]:
-    """Return the header, and the place of the first tick's frame in the journal.
+def read_tail(disk: Disk) -> Tail:
+    """Return the beginning of `journal.prism`.
 
     Raises:
         JournalError: there is no journal, or it has another format.
         DamagedError: the header cannot be read.
     """
-    tail = read_tail(disk)
-    return tail.header, tail.sealed.first
-
-
-def read_tail(disk: Disk) -> Tail:
-    """Return the beginning of `journal.prism`. It raises the errors of `read_header`."""
     try:
         with disk.open_file(JOURNAL) as file:
             return _tail_of(file)
@@ -200,21 +194,16 @@ def remove_unused_segments(disk: Disk) -> None:
             disk.remove(name)
 
 
-def read_ticks(
-    disk: Disk, offset: int = 0, *, tick: int = 0, link: bytes = ORIGIN
-) -> Generator[TickFrame | Damage, None, None]:
-    """Yield the ticks from an offset on, sealed or not; the last item is the damage, if any.
-
-    Args:
-        offset: of a tick's frame; 0 for the first tick.
-        tick: the tick of the first frame; `link`: the link of the frame before it.
+def read_ticks(disk: Disk, place: Place | None = None) -> Generator[TickFrame | Damage, None, None]:
+    """Yield the ticks from a place on, by default all, sealed or not; the last item is the damage, if any.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     with reading(JOURNAL), disk.open_file(JOURNAL) as file:
         tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
-        place, shift = Place(tick, offset or tail.sealed.first, link), tail.shift
+        place = place or Place(0, tail.sealed.first, ORIGIN)
+        (tick, _, link), shift = place, tail.shift
         unsealed = ((start + shift, frame) for start, frame in frames_in(file, max(place.offset - shift, tail.at)))
         for start, frame in chain(_sealed_frames(disk, place, tail.sealed), unsealed):
             if isinstance(frame, Damage):
@@ -247,7 +236,7 @@ def _sealed_frames(disk: Disk, place: Place, sealed: Sealed) -> Iterator[tuple[i
 
 
 class JournalScan(NamedTuple):
-    """The result of reading a journal from an offset on.
+    """The result of reading a journal from a place on.
 
     Args:
         ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
@@ -264,20 +253,15 @@ class JournalScan(NamedTuple):
     sealed: Sealed | None = None
 
 
-def scan_journal(
-    disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN, offsets: Container[int] | None = ()
-) -> JournalScan:
-    """Read every frame from an offset on. It takes 2 to 15 seconds a gigabyte: the smaller the ticks, the more.
+def scan_journal(disk: Disk, place: Place | None = None, offsets: Container[int] | None = None) -> JournalScan:
+    """Read every frame from a place on, by default all. It takes 2 to 15 seconds a gigabyte: more for smaller ticks.
 
     Args:
-        tick: the tick of the first frame.
-        link: the link of the frame before it.
         offsets: the ends of frames whose links are wanted; None for every frame's.
     """
-    end, links, damage = offset, dict[int, bytes](), None
-    if offsets is None or offset in offsets:
-        links[offset] = link
-    for frame in read_ticks(disk, offset, tick=tick, link=link):
+    tick, end, link = place = place or Place(0, read_tail(disk).sealed.first, ORIGIN)
+    damage, links = None, {end: link} if offsets is None or end in offsets else {}
+    for frame in read_ticks(disk, place):
         if isinstance(frame, Damage):
             damage = frame
             break
@@ -304,7 +288,7 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
         damage = Damage(end.start, "its header names another end of what is sealed than the last segment")
     if damage is not None:
         return JournalScan(end.tick, end.start, end.link, {}, damage, end)
-    return scan_journal(disk, sealed.start, tick=sealed.tick, link=sealed.link, offsets=offsets)
+    return scan_journal(disk, Place(sealed.tick, sealed.start, sealed.link), offsets)
 
 
 def link_at(disk: Disk, place: int) -> bytes | None:

@@ -214,7 +214,7 @@ class Record:
 
     def _unsealed(self, place: Place, first: int, until: int | None, wanted: Wanted) -> Iterator[Block]:
         """Yield the ticks from a place on, which are not sealed."""
-        frames, found, size = read_ticks(self.disk, place.offset, tick=place.tick, link=place.link), list[Tick](), 0
+        frames, found, size = read_ticks(self.disk, place), list[Tick](), 0
         for frame in frames if until is None else islice(frames, max(0, until - place.tick)):
             if isinstance(frame, Damage):
                 start = found[0].tick if found else place.tick

@@ -42,6 +42,7 @@ from actors.store.journal import (
 )
 from actors.store.messages import messages_in
 from actors.store.oracle_log import ANSWERS, FIRST_ANSWER, AnswersScan, RecordedAnswers, create_answers, scan_answers
+from actors.store.segments import Place
 from prism.agents import Question, Source, Update
 from prism.agents.waves import Kind
 from prism.events import KINDS, UPDATES, Intervened
@@ -56,9 +57,7 @@ class RecordedTicks:
     """The recorded ticks from an offset of the journal on, read as they are needed.
 
     Args:
-        tick: the first tick that is run again.
-        start: the offset of its frame.
-        link: the link of the frame before it; `kinds`: the kinds that are known before it.
+        place: of the first tick that is run again; `kinds`: the kinds that are known before it.
         shapes: the tables of the run.
         end: the end of the journal's whole frames.
         ticks: whole ticks in the journal.
@@ -69,10 +68,8 @@ class RecordedTicks:
     def __init__(  # noqa: PLR0913  # its place in two files
         self,
         disk: Disk,
+        place: Place,
         *,
-        tick: int = 0,
-        start: int,
-        link: bytes = ORIGIN,
         kinds: Sequence[Sequence[str]] = (),
         shapes: Sequence[Shape] = (),
         end: int,
@@ -81,9 +78,8 @@ class RecordedTicks:
         answers_end: int = 0,
         effort: Effort = Effort(),  # noqa: B008  # never changes
     ) -> None:
-        self.tick = tick
         self._disk = disk
-        self.start = start
+        self.tick, self.start, _ = place
         self.shapes = shapes
         self._kinds = [Kind(*each) for each in kinds]
         self.end = end
@@ -91,9 +87,9 @@ class RecordedTicks:
         self._asked_from = asked_from
         self.answers_end = answers_end
         self.effort = effort
-        self._frames = read_ticks(disk, start, tick=tick, link=link)
+        self._frames = read_ticks(disk, place)
         self._read: deque[TickFrame] = deque()
-        self._has_more = start < end
+        self._has_more = self.start < end
         self.read_on()
 
     def answers(self) -> RecordedAnswers:
@@ -278,9 +274,7 @@ def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> 
     at = None if chosen is None else chosen.position
     recorded = RecordedTicks(
         disk,
-        tick=0 if at is None else at.tick,
-        start=sealed.first if at is None else at.journal_bytes,
-        link=ORIGIN if at is None else at.link,
+        Place(0, sealed.first, ORIGIN) if at is None else Place(at.tick, at.journal_bytes, at.link),
         kinds=() if chosen is None else chosen.state.engine.kinds,
         shapes=header.tables,
         end=scan.end,

@@ -17,7 +17,7 @@ from actors.factory.domains import show_of
 from actors.factory.input_files import kept_inputs, missing_inputs, note_places
 from actors.store.checkpoint import Position, checkpoint_names, read_head
 from actors.store.disk import Disk, RealDisk
-from actors.store.journal import JOURNAL, Header, journal_size, read_header
+from actors.store.journal import JOURNAL, Header, journal_size, read_tail
 from actors.store.manifest import CONFIG, read_manifest, read_summary
 from actors.store.record import Block, Record, Wanted
 from actors.store.rounds import Rows, columns_of, read_content, rows_in
@@ -77,8 +77,8 @@ def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
 
 
 def header_in(path: Path) -> Header:
-    """Return the header of a run's journal. It raises the errors of `read_header`."""
-    return read_header(RealDisk(path))[0]
+    """Return the header of a run's journal. It raises the errors of `read_tail`."""
+    return read_tail(RealDisk(path)).header
 
 
 def positions_in(disk: Disk) -> Iterator[Position]:

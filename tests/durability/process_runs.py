@@ -9,7 +9,7 @@ from typing import Any
 
 from actors.core.frames import Damage
 from actors.store.disk import RealDisk
-from actors.store.journal import JOURNAL, read_header, read_ticks
+from actors.store.journal import JOURNAL, read_ticks
 from actors.store.manifest import SUMMARY
 from actors.store.rounds import ROUNDS
 from tests.command import begin, end
@@ -21,7 +21,7 @@ CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "res
 def whole_ticks(run: Path) -> tuple[int, Damage | None]:
     """Return the whole ticks in the journal, and the damage after them, if there is any."""
     disk, ticks = RealDisk(run), 0
-    for frame in read_ticks(disk, read_header(disk)[1]):
+    for frame in read_ticks(disk):
         if isinstance(frame, Damage):
             return ticks, frame
         ticks += 1

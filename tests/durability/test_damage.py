@@ -12,7 +12,7 @@ from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.store.checkpoint import FORMAT, checkpoint_names, read_checkpoint
 from actors.store.disk import RealDisk
 from actors.store.framed_files import read_frames
-from actors.store.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
 from actors.store.manifest import CONFIG, MANIFEST
 from actors.store.oracle_log import ANSWERS
 from actors.store.oracle_log import MAGIC as ANSWERS_MAGIC
@@ -79,8 +79,8 @@ def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_t
     every = size(1, everyday=SOME)
     good = crashed_embedded.read(JOURNAL)
     disk = RealDisk(crashed_embedded.path)
-    header_end = read_header(disk)[1]
-    ends = {header_end, *(frame.end for frame in read_ticks(disk, header_end) if isinstance(frame, TickFrame))}
+    header_end = read_tail(disk).sealed.first
+    ends = {header_end, *(frame.end for frame in read_ticks(disk) if isinstance(frame, TickFrame))}
     mended: dict[Mended, int] = {}
     refused = 0
     for byte, found in outcomes(crashed_embedded, JOURNAL, damage, every):
@@ -103,7 +103,7 @@ def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_t
 
 def test_a_length_that_points_past_the_end_is_damage_and_no_torn_tail(crashed_embedded: Crashed) -> None:
     files = crashed_embedded.files
-    _, first = read_header(SimulatedDisk(files))
+    first = read_tail(SimulatedDisk(files)).sealed.first
     data = bytearray(files[JOURNAL])
     data[first + 2] ^= 0x80
     found = mend({**files, JOURNAL: bytes(data)})
@@ -115,7 +115,7 @@ def test_damage_that_no_crash_explains_is_cut_off_when_asked_and_run_again(
     crashed_embedded: Crashed, embedded: Path, prism: Prism
 ) -> None:
     good = crashed_embedded.read(JOURNAL)
-    _, first = read_header(RealDisk(embedded))
+    first = read_tail(RealDisk(embedded)).sealed.first
     (embedded / JOURNAL).write_bytes(flip(good, first + 100))
     assert resumed(prism).code == 1
     ended = resumed(prism, "--cut-damage")

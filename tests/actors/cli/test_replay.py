@@ -11,7 +11,7 @@ import pytest
 
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.store.disk import RealDisk
-from actors.store.journal import JOURNAL, TickFrame, read_header, read_ticks
+from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
 from actors.store.manifest import SUMMARY
 from actors.store.record import Record
 from prism.agents.waves import Kind
@@ -33,9 +33,8 @@ def forge(run: Path, change: Callable[[int, list[Done]], None]) -> None:
     """Rewrite every tick's updates, and everything that a forger has to make right again: CRCs, links, checkpoints."""
     disk, record = RealDisk(run), Record(run)
     all(record.blocks(wanted={}))  # the kinds are known after that
-    _, end = read_header(disk)
-    made, link = [disk.read(JOURNAL, 0, end)], ORIGIN
-    for frame in read_ticks(disk, end):
+    made, link = [disk.read(JOURNAL, 0, read_tail(disk).at)], ORIGIN
+    for frame in read_ticks(disk):
         assert isinstance(frame, TickFrame)
         payload, (_, known, tables) = frame.payload, read_rows(frame.payload, record.shapes)
         if "updates" in tables:

@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import JournalError
 from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
-from actors.store.journal import JOURNAL, read_header, read_ticks
+from actors.store.journal import JOURNAL, read_ticks
 from actors.store.oracle_log import ANSWERS
 from tests.actors.store.files import decided, empty_run, history_of, question, run_of
 from tests.actors.store.store_harness import Gate, StoreHarness
@@ -25,7 +25,7 @@ async def test_what_is_committed_is_on_the_medium_when_the_store_is_closed() -> 
     harness = StoreHarness(empty_run())
     async with harness.running():
         await harness.commit(0, 150)
-    found = list(read_ticks(harness.disk, read_header(harness.disk)[1]))
+    found = list(read_ticks(harness.disk))
     assert len(found) == 150
     assert harness.disk.durable(JOURNAL) == harness.disk.visible(JOURNAL)
 

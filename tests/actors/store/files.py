@@ -10,7 +10,7 @@ from actors.core.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_o
 from actors.core.state import EngineState, RunState
 from actors.store.checkpoint import Checkpoint, Position
 from actors.store.disk import Disk
-from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_header
+from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_tail
 from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import LoggedAnswer, create_answers, encode_answer
 from actors.store.recovery import RecordedTicks, recover
@@ -123,7 +123,7 @@ def frames_in(data: bytes, offset: int = 0) -> Iterator[Frame | Damage]:
 def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
     """Return a disk with a run of this many ticks, and its frames."""
     disk = empty_run()
-    ticks = frames(count, read_header(disk)[1])
+    ticks = frames(count, read_tail(disk).sealed.first)
     for tick in ticks:
         disk.append(JOURNAL, tick.frame)
     for asked in range(answers):

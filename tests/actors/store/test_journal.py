@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Damage, encode_frame, link_of
-from actors.store.journal import JOURNAL, MAGIC, TickFrame, read_header, read_ticks
+from actors.store.journal import JOURNAL, MAGIC, TickFrame, read_tail, read_ticks
 from prism.rows import LENGTH, Heap, TickRows
 from tests.actors.store.files import TABLES, empty_run, run_of
 from tests.actors.store.files import header as written
@@ -26,7 +26,8 @@ def headed(header: object) -> SimulatedDisk:
 
 
 def test_the_header_is_read_back() -> None:
-    header, end = read_header(empty_run())
+    tail = read_tail(empty_run())
+    header, end = tail.header, tail.sealed.first
     assert msgspec.json.encode(header, order="sorted") == msgspec.json.encode(written(), order="sorted")
     assert end == empty_run().size(JOURNAL)
 
@@ -37,17 +38,16 @@ def test_a_frame_larger_than_a_block_is_read() -> None:
     rows.add("questions", np.zeros(1, "<u4"), np.zeros(1, "<u4"), Heap.of([b"x" * 3_000_000]))
     payload = rows.take(0, 0)
     disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
-    (found,) = read_ticks(disk, read_header(disk)[1])
+    (found,) = read_ticks(disk)
     assert isinstance(found, TickFrame)
     assert found.payload == payload
 
 
 def test_a_missing_frame_breaks_the_chain() -> None:
     disk, written = run_of(4)
-    first = read_header(disk)[1]
     data = disk.visible(JOURNAL)
     replaced(disk, data[: written[0].end] + data[written[1].end :])
-    *whole, damage = read_ticks(disk, first)
+    *whole, damage = read_ticks(disk)
     assert len(whole) == 1
     assert damage == Damage(written[0].end, "a frame does not follow from the one before it")
 
@@ -56,14 +56,14 @@ def test_another_tick_than_expected_is_damage_even_with_the_right_link() -> None
     disk, written = run_of(1)
     payload = TickRows(TABLES).take(7, 3)
     disk.append(JOURNAL, encode_frame(link_of(written[0].link, payload), payload))
-    *_, damage = read_ticks(disk, read_header(disk)[1])
+    *_, damage = read_ticks(disk)
     assert damage == Damage(written[0].end, "a frame holds tick 7, where tick 1 was expected")
 
 
 @catalogue("data", [b"", b"PRISM", b"something else entirely, and long enough to hold a head"])
 def test_a_file_of_another_kind_is_refused(data: bytes) -> None:
     with pytest.raises(DamagedError, match="it does not begin with"):
-        read_header(replaced(empty_run(), data))
+        read_tail(replaced(empty_run(), data))
 
 
 def test_every_torn_header_is_refused() -> None:
@@ -71,14 +71,14 @@ def test_every_torn_header_is_refused() -> None:
     data = disk.visible(JOURNAL)
     for end in range(len(data)):
         with pytest.raises(DamagedError):
-            read_header(replaced(disk, data[:end]))
+            read_tail(replaced(disk, data[:end]))
 
 
 @catalogue("changes", [{"format": 2}, {"format": 4}, {"format": 4, "seed": "a text by now"}])
 def test_another_format_is_refused_by_its_number(changes: dict[str, object]) -> None:
     header = msgspec.to_builtins(written()) | changes
     with pytest.raises(JournalError, match=rf"has format {changes['format']}, and this version of PRISM reads 3"):
-        read_header(headed(header))
+        read_tail(headed(header))
 
 
 @catalogue(
@@ -92,7 +92,7 @@ def test_another_format_is_refused_by_its_number(changes: dict[str, object]) -> 
 )
 def test_tables_that_no_journal_has_are_refused(tables: object) -> None:
     with pytest.raises(DamagedError, match="its head cannot be read: "):
-        read_header(headed(msgspec.to_builtins(written()) | {"tables": tables}))
+        read_tail(headed(msgspec.to_builtins(written()) | {"tables": tables}))
 
 
 HEADER = msgspec.msgpack.encode(written())
@@ -114,7 +114,7 @@ def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_l
     disk = replaced(empty_run(), MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
     told = ""
     try:
-        header, _ = read_header(disk)
+        header = read_tail(disk).header
     except JournalError as error:
         told = str(error)
     assert (told.startswith(f"{JOURNAL}: ") and "\n" not in told) or header.format == 3
@@ -129,7 +129,7 @@ def test_a_frame_of_anything_else_where_the_header_should_be_is_refused_in_one_l
 def test_a_frame_of_anything_else_where_a_tick_should_be_is_damage(payload: bytes) -> None:
     disk = empty_run()
     disk.append(JOURNAL, encode_frame(link_of(ORIGIN, payload), payload))
-    (found,) = read_ticks(disk, read_header(disk)[1])
+    (found,) = read_ticks(disk)
     if isinstance(found, TickFrame):
         assert (found.tick, found.payload) == (0, payload)
     else:

@@ -10,6 +10,7 @@ from actors.core.frames import RunningDigest
 from actors.core.messages import LATE, Message
 from actors.store.journal import JOURNAL
 from actors.store.recovery import RecordedTicks, difference
+from actors.store.segments import Place
 from prism.agents import Source, Update
 from prism.events import Intervened, PostEvent
 from prism.rows import Heap, TickRows
@@ -38,7 +39,7 @@ def test_it_can_begin_behind_a_checkpoint() -> None:
     disk, written = run_of(4)
     end = written[-1].end
     recorded = RecordedTicks(
-        disk, tick=2, start=written[1].end, link=written[1].link, kinds=KINDS[:3], shapes=TABLES, end=end, ticks=4
+        disk, Place(2, written[1].end, written[1].link), kinds=KINDS[:3], shapes=TABLES, end=end, ticks=4
     )
     assert recorded.compare(2, written[2].frame)
     assert recorded.compare(3, written[3].frame)

@@ -19,7 +19,6 @@ from actors.store.journal import (
     TickFrame,
     head_bytes,
     journal_size,
-    read_header,
     read_tail,
     read_ticks,
     scan_journal,
@@ -28,6 +27,7 @@ from actors.store.journal import (
 from actors.store.recovery import recover
 from actors.store.segments import (
     MAGIC,
+    Place,
     Sealed,
     Segment,
     check_segment,
@@ -72,8 +72,8 @@ def test_sealed_ticks_are_read_as_if_they_were_not_from_any_place() -> None:
     assert journal_size(disk) == ticks[-1].end
     for at, tick in enumerate(ticks):
         before = ticks[at - 1].link if at else ORIGIN
-        assert list(read_ticks(disk, tick.start, tick=at, link=before)) == ticks[at:]
-    whole = scan_journal(disk, ticks[0].start, offsets=None)
+        assert list(read_ticks(disk, Place(at, tick.start, before))) == ticks[at:]
+    whole = scan_journal(disk)
     assert (whole.ticks, whole.end, whole.damage) == (COUNT, ticks[-1].end, None)
     assert whole.links == {ticks[0].start: ORIGIN, **{tick.end: tick.link for tick in ticks}}
     assert scan_tail(disk, ())[:3] == whole[:3]
@@ -105,7 +105,7 @@ def test_every_changed_byte_of_a_segment_is_noticed_by_its_file_its_place_and_it
 
 def refusal(disk: SimulatedDisk) -> str:
     """What a resume says to the damage, which all readers stop at."""
-    damage = list(read_ticks(disk, read_header(disk)[1]))[-1]
+    damage = list(read_ticks(disk))[-1]
     assert isinstance(damage, Damage)
     before = dict(disk.files)
     with pytest.raises(DamagedError, match=r"journal\.prism: damaged at byte") as refused:
