@@ -36,7 +36,7 @@ Value = int | float | bool | str | None
 """A value of a column; None where there is none."""
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True):
+class Column(msgspec.Struct, frozen=True):
     """A column of a table.
 
     Args:
@@ -126,10 +126,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, columns=(*self.columns, *added))
 
 
-def column(  # as a line of a table
-    name: str, kind: Kind, about: str, unit: str = "", key: str = "", *, dtype: str = "", names: tuple[str, ...] = ()
-) -> Column:
-    return Column(name=name, kind=kind, about=about, unit=unit, key=key, dtype=dtype, names=names)
+column: Final = Column
+"""Makes a column as a line of a table."""
 
 
 INTEGER, NUMBER, BOOLEAN, TIME, NAME, TEXT, JSON, PACKED = Kind

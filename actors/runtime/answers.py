@@ -13,10 +13,9 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from prism.agents import Question, Trigger, Update
 from prism.agents.contexts import Contexts
-from prism.agents.questions import Answered, QuestionKind, Questions
+from prism.agents.questions import QuestionKind, Questions
 from prism.agents.waves import Kind, Updates, kind_of
 from prism.domain import Stretch
-from prism.statechart import Oracle
 
 
 class Answers(NamedTuple):
@@ -131,18 +130,8 @@ class Activation:
         """
         raise NotImplementedError
 
-    def stretch(
-        self,
-        ticks: range,  # noqa: ARG002  # most ways cannot
-        delay: int,  # noqa: ARG002
-        oracle: Oracle[Any],  # noqa: ARG002
-        pending: Sequence[Answered],  # noqa: ARG002
-    ) -> Stretch | None:
-        """Run ticks together; return what came of them. None if they must be run one by one.
-
-        Args:
-            ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.
-        """
+    def stretch(self, *_: Any, **__: Any) -> Stretch | None:
+        """Run ticks together, as `Compiled.stretch` can; return their outcome, None if they must be run one by one."""
         return None
 
     def end(self) -> None:

@@ -64,6 +64,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
         tables: the tables of the run, by the numbers that its ticks name.
+        sealed: the sealed part, in the file of a journal that has one; never in the header that is read.
     """
 
     format: int = FORMAT
@@ -74,11 +75,6 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str
     inputs: dict[str, str]
     tables: tuple[Shape, ...]
-
-
-class _Stored(Header, frozen=True, kw_only=True):
-    """A header as it is stored: with the sealed part, if there is one."""
-
     sealed: Sealed | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -139,8 +135,7 @@ def create_journal(disk: Disk, header: Header) -> None:
 
 def head_bytes(header: Header, sealed: Sealed | msgspec.UnsetType = msgspec.UNSET) -> bytes:
     """Return the beginning of `journal.prism`, up to its first tick."""
-    stored = _Stored(**{name: getattr(header, name) for name in Header.__struct_fields__}, sealed=sealed)
-    payload = msgspec.msgpack.encode(stored, order="deterministic")
+    payload = msgspec.msgpack.encode(msgspec.structs.replace(header, sealed=sealed), order="deterministic")
     return MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
 
 
@@ -160,13 +155,13 @@ def read_tail(disk: Disk) -> Tail:
 
 def _tail_of(file: OpenFile) -> Tail:
     frame = first_frame(file, JOURNAL, MAGIC)
-    stored = decoded_head(JOURNAL, len(MAGIC), frame.payload, _Stored, FORMAT)
+    stored = decoded_head(JOURNAL, len(MAGIC), frame.payload, Header, FORMAT)
     try:
         refuse_deep(stored.config)
         check_shapes(stored.tables)
     except ValueError as error:
         raise DamagedError(JOURNAL, len(MAGIC), f"its head cannot be read: {error}") from None
-    header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
+    header = msgspec.structs.replace(stored, sealed=msgspec.UNSET)
     return Tail(header, stored.sealed or Sealed(first=frame.end, start=frame.end), frame.end)
 
 

@@ -203,8 +203,7 @@ class Record:
                 return
             segment, tables = found
             self._know(0, segment.kinds)
-            place = Place(segment.tick + segment.ticks, segment.end, segment.after)
-            self._keep(place)
+            self._keep(place := segment.next)
             if place.tick > first:
                 yield Block(segment.tick, segment.ticks, tables, place)
             if until is not None and place.tick >= until:

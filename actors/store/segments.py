@@ -80,13 +80,8 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Kinds = ()
 
     def after(self, segment: Segment) -> Sealed:
-        return Sealed(
-            first=self.first,
-            start=segment.end,
-            tick=segment.tick + segment.ticks,
-            link=segment.after,
-            kinds=segment.kinds,
-        )
+        tick, start, link = segment.next
+        return Sealed(first=self.first, start=start, tick=tick, link=link, kinds=segment.kinds)
 
 
 class Block(NamedTuple):
@@ -129,6 +124,11 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Kinds
     tables: tuple[Shape, ...]
     blocks: tuple[Block, ...]
+
+    @property
+    def next(self) -> Place:
+        """The place after it."""
+        return Place(self.tick + self.ticks, self.end, self.after)
 
     def named(self, block: Block) -> str:
         """Return the name of a block's column, as `table.column`, or of the heads."""
@@ -198,7 +198,7 @@ def segments_from(disk: Disk, place: Place, sealed: Sealed, read: Callable[[str]
             yield Damage(segment.start, f"{name}: does not follow from the segment before it")
             return
         yield found
-        at, kinds = Place(segment.tick + segment.ticks, segment.end, segment.after), segment.kinds
+        at, kinds = segment.next, segment.kinds
     if at.offset < sealed.start:
         yield Damage(at.offset, f"{segment_name(at.offset)}: is missing")
 
