@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from actors.core.errors import ActorError, JournalError
+from actors.core.files import read_json
 from actors.store.journal import JOURNAL
-from actors.store.lock import LOCK, PHASE, PhaseNote, holder_of, read_phase
+from actors.store.lock import LOCK, PHASE, PhaseNote, holder_of
 from actors.store.manifest import MANIFEST, SUMMARY
 from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded
@@ -149,7 +150,7 @@ def _mark(path: Path) -> tuple[int, int]:
 
 def _phase(path: Path) -> PhaseNote | None:
     """Return the phase note of the process that holds the lock; None for a note that an earlier process left."""
-    note = read_phase(path)
     with suppress(OSError):
-        return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
+        note = read_json(path / PHASE, PhaseNote)
+        return note if note.since >= (path / LOCK).stat().st_mtime else None
     return None

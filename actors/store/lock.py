@@ -19,7 +19,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
 from actors.core.events import Event, PhaseChanged
-from actors.core.files import open_own, read_json, refuse_links
+from actors.core.files import open_own, refuse_links
 from actors.core.phase import Phase
 
 LOCK = "run.lock"
@@ -147,11 +147,3 @@ class PhaseFile:
         for path in (draft, self._path):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-
-
-def read_phase(directory: Path) -> PhaseNote | None:
-    """Return the content of the file; None if there is no file."""
-    try:
-        return read_json(directory / PHASE, PhaseNote)
-    except OSError:
-        return None

@@ -179,7 +179,7 @@ class Record:
         """
         wanted = {name: self._columns[name] if columns is None else columns}
         found = [block.tables[name] for block in self.blocks(first, until, wanted)]
-        parts = [each.columns for each in found if len(each.rows)] or [self._no_rows(name, wanted[name]).columns]
+        parts = [each.columns for each in found if len(each.rows)] or [self.together((), wanted)[name].columns]
         ticks = np.concatenate([np.empty(0, np.int64), *map(tick_of_rows, found)])
         return {"tick": ticks, **{column: joined([part[column] for part in parts]) for column in parts[0]}}
 
@@ -248,24 +248,16 @@ class Record:
     def together(self, ticks: Sequence[Tick], wanted: Wanted) -> dict[str, TableRows]:
         """Return the rows of ticks, each of which has all columns, as those of a block."""
         found = dict[str, TableRows]()
-        for name, columns in wanted.items():
+        for name, columns in [each for each in self.shapes if each[0] in wanted]:
             parts = [(tick.tick, tick.tables[name]) for tick in ticks if name in tick.tables]
-            if not parts:
-                found[name] = self._no_rows(name, columns)
-                continue
             waves = [(tick, wave, rows) for tick, part in parts for wave, rows in enumerate(part.waves) if rows]
             values = {
-                column: joined([part.columns[number] for _, part in parts])
-                for number, column in enumerate(self._columns[name])
-                if column in columns
+                column: joined([part.columns[number] for _, part in parts]) if parts else no_values(dtype)
+                for number, (column, dtype) in enumerate(columns)
+                if column in wanted[name]
             }
-            of_ticks, places, counts = np.array(waves, np.int64).reshape(-1, 3).T
-            found[name] = TableRows(of_ticks, places, counts, values)
+            found[name] = TableRows.of(waves, values)
         return found
-
-    def _no_rows(self, name: str, columns: Collection[str]) -> TableRows:
-        shape, none = next(shape for shape in self.shapes if shape.name == name), np.empty(0, np.int64)
-        return TableRows(none, none, none, {column: no_values(of) for column, of in shape.columns if column in columns})
 
     def _check(self, tables: Mapping[str, TableRows]) -> None:
         """Check that rows of PRISM's own tables name agents, kinds and acts that there are."""

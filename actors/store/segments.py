@@ -151,6 +151,12 @@ class TableRows(NamedTuple):
     rows: Ints
     columns: dict[str, Values]
 
+    @classmethod
+    def of(cls, waves: Sequence[tuple[int, int, int]], columns: dict[str, Values]) -> TableRows:
+        """Return rows by the tick, the number and the rows of each wave."""
+        ticks, places, rows = np.array(waves, np.int64).reshape(-1, 3).T
+        return cls(ticks, places, rows, columns)
+
 
 def no_values(dtype: str) -> Values:
     """Return the values of a column without rows."""
@@ -299,13 +305,12 @@ def segment_columns(
         found = dict[str, TableRows]()
         for table, shape in enumerate(segment.tables):
             if wanted is None or shape.name in wanted:
-                ticks, places, rows = np.array(waves.get(table, []), np.int64).reshape(-1, 3).T
                 of_table = {
                     column: columns[table, number] if (table, number) in columns else no_values(dtype)
                     for number, (column, dtype) in enumerate(shape.columns)
                     if wanted is None or column in wanted[shape.name]
                 }
-                found[shape.name] = TableRows(ticks, places, rows, of_table)
+                found[shape.name] = TableRows.of(waves.get(table, []), of_table)
     return segment, found
 
 
