@@ -332,12 +332,9 @@ def _name() -> str:
 def _refuse_unless_ours(directory: Path) -> None:
     """Refuse a directory in which others can write, or this user cannot."""
     found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode):
-        raise NotADirectoryError(f"{directory} is no directory")
-    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(f"others can write in {directory}")
-    if not os.access(directory, os.W_OK):
-        raise PermissionError(f"{directory} cannot be written")
+    is_ours = found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not (stat.S_ISDIR(found.st_mode) and is_ours and os.access(directory, os.W_OK)):
+        raise PermissionError(f"{directory} is no directory in which this user alone can write")
 
 
 _FUNCTION: Final = type(_refuse_unless_ours)

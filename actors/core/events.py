@@ -156,17 +156,7 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
     detail: str = ""
 
 
-EVENTS: tuple[type[Event], ...] = (
-    RunStarted,
-    PhaseChanged,
-    BreakerOpened,
-    BreakerClosed,
-    LimitChanged,
-    CheckpointWritten,
-    InterventionMade,
-    SpendWarning,
-    RunEnded,
-)
+EVENTS: tuple[type[Event], ...] = tuple(Event.__subclasses__())
 """All kinds of events."""
 
 SHARDS_READY = "shards_ready"

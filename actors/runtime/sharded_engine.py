@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from operator import itemgetter
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -44,10 +44,7 @@ class Shard:
     def __init__(self, config: Config, domain: Domain, own: range) -> None:
         self._part, self._own = shard_of(domain), own
         self._simulation = Simulation(config, domain, engine=partial(ShardEngine, part=self._part, own=own))
-        engine = self._simulation.engine
-        if not isinstance(engine, ShardEngine):
-            raise TypeError(f"expected a ShardEngine, got a {type(engine).__name__}")
-        self._engine = engine
+        self._engine = cast("ShardEngine", self._simulation.engine)
         self._trigger = Codec(domain.context_type, domain.effect_type).trigger
         self._decided_s = 0.0
         """The seconds that decisions have taken since the last step."""
