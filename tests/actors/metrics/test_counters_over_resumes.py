@@ -24,7 +24,7 @@ from prism.llm.spending import Ledger, Spent, count_call, tokens_of
 from prism.rng import uniform
 from prism.statechart import Oracle
 from tests.crash.disk import Crash, CrashedError, Cut, SimulatedDisk
-from tests.crash.scenes import Scene, with_oracle
+from tests.crash.scenes import CONFIG, Scene, changed
 from tests.tiers import Size
 
 Totals = dict[tuple[str, ...], float]
@@ -47,7 +47,9 @@ OF_CALLS = frozenset(
 
 FEW, PROMPT, CACHED, COMPLETION = 4, 90, 60, 10
 PRICES = PricesConfig(input=100.0, output=1000.0, cached=10.0)
-SETTINGS = msgspec.structs.replace(with_oracle(max_concurrency=FEW, max_attempts=5), llm=LLMConfig(prices=PRICES))
+SETTINGS = msgspec.structs.replace(
+    changed(CONFIG, "oracle", max_concurrency=FEW, max_attempts=5), llm=LLMConfig(prices=PRICES)
+)
 PACE = Scene(is_live=True, config=SETTINGS)
 
 
