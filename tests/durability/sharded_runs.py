@@ -28,7 +28,7 @@ def events(run: Path, name: str) -> list[dict[str, Any]]:
 
 def wait_for(run: Path, name: str, process: subprocess.Popen[str], count: int = 1) -> list[dict[str, Any]]:
     """Return the events with a name, once there are so many."""
-    wait_until(lambda: len(events(run, name)) >= count, process, STARTS_S)
+    wait_until(lambda: len(events(run, name)) >= count, process, within_s=STARTS_S)
     return events(run, name)
 
 
