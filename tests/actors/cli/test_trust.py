@@ -360,7 +360,7 @@ FIT = """question: Which interest fits?
 base: run/config.yaml
 parameters: {population.ambiguity: {low: 0.1, high: 0.2}}
 targets: {activations: {measure: activations, value: 3, tolerance: 1, source: a panel}}
-budget: 200
+budget: {design: 160, confirm: 40}
 """
 STUDIES = {("experiment", "plan"): STUDY, ("experiment",): STUDY, ("calibrate", "plan"): FIT, ("calibrate",): FIT}
 
