@@ -221,7 +221,7 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
     from prism.social.chart import can_post  # noqa: PLC0415  # as above
     from prism.social.domain import SocialDomain  # noqa: PLC0415
-    from prism.social.people.attributes import described  # noqa: PLC0415
+    from prism.social.people.persona import described  # noqa: PLC0415
 
     lines = list[str]()
     if isinstance(domain, SocialDomain):

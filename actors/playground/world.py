@@ -35,7 +35,7 @@ from prism.answers import setting_in_words, words_of
 from prism.config import Config, MetricsConfig, OracleConfig
 from prism.errors import ConfigError, PrismError
 from prism.llm import Tape, TapedModel
-from prism.social.stretch import make_ready
+from prism.social.turns import make_ready
 from prism.statechart import outline
 
 READY_WITHIN_S: Final = 5.0

@@ -20,7 +20,7 @@ from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.spending import statistics_of
 from prism.no_effect import NoEffect, NotAsConfigured, remarks
 from prism.sharing.audit import SharingSummary
-from prism.social.realised import unlike_configured
+from prism.social.measures import unlike_configured
 from prism.wording import counted
 
 STOPPED = "stopped"

@@ -11,7 +11,7 @@ from actors.store.run import Recorded
 from prism.columns import Ints, begins_run, places_among
 from prism.events import ON_TIES
 from prism.social.people.population import Population
-from prism.social.ties.changes import BOUND, ties_from_outside
+from prism.social.ties.graph import BOUND, ties_from_outside
 
 _decode: Final = msgspec.msgpack.Decoder().decode
 

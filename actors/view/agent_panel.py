@@ -14,7 +14,7 @@ from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.social.posts.post import author_of
-from prism.social.ties.changes import tie_changes
+from prism.social.ties.graph import tie_changes
 
 T = TypeVar("T")
 STRETCH_BYTES = 24 << 20

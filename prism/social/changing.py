@@ -24,7 +24,7 @@ from prism.expressions.tree import reads_view
 from prism.rng import Draw
 from prism.rows import Heap, Values
 from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view
-from prism.social.people.attributes import Attributes
+from prism.social.people.persona import Attributes
 from prism.social.posts.post import PostView
 from prism.social.state import SocialState
 from prism.social.vocabulary import drawn_readers, of_reader, own_field, social_vocabulary

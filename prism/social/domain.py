@@ -37,9 +37,8 @@ from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
-from prism.social.stretch import make_ready
 from prism.social.ties.graph import graph_lines, shown
-from prism.social.turns import SocialTurns
+from prism.social.turns import SocialTurns, make_ready
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 
 CHECKPOINT_TICKS = 500

@@ -193,7 +193,7 @@ class FieldSource(Naming):
         else:  # a value of people that never changes
             if field.name not in self._places:
                 values = self._tables.people.column(field.name)
-                if values is None or values.dtype == np.object_:
+                if values is None:
                     self._fails = True
                     return "0.0"
                 if values.dtype.kind == "U":

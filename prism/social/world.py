@@ -60,7 +60,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
-from prism.social.measures import Moment
+from prism.social.measures import Moment, Realised
 from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people.hours import hour_at
@@ -68,7 +68,6 @@ from prism.social.people.people import People
 from prism.social.people.population import CAPPED, MOST, Population, participation, posting_rates
 from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
-from prism.social.realised import Realised
 from prism.social.tables import widened
 from prism.social.view_words import PackedTexts
 from prism.social.vocabulary import ACTIONS_ON_POSTS, TRIGGERS, Role

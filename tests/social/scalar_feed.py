@@ -11,8 +11,7 @@ from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
 from prism.social.posts.post import Post, author_of
 from prism.social.tables import NEWEST, OLDEST, SHOWN_ALL, SHOWN_OUTSIDE
-from tests.social.acts import cascades_of, roots_of
-from tests.social.in_view import opened
+from tests.social.acts import cascades_of, opened, roots_of
 
 Row = tuple[float, int, int, int, int]
 """The score, tick, hash, id and root of a post: the largest is shown first."""

@@ -23,9 +23,8 @@ from prism.social.tables import NEVER, WANTS_TO_POST
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.plain import plain_config
-from tests.social.acts import cascades_of, like, posts_of, publish, reply, reshare
+from tests.social.acts import cascades_of, columns_of, like, posts_of, publish, reply, reshare, view_of
 from tests.social.driver import SMALL, Run, whole
-from tests.social.in_view import columns_of, view_of
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for, roots_in
 

@@ -18,8 +18,7 @@ from prism.errors import ConfigError, InputError, SettingError
 from prism.rng import GraphRandom
 from prism.social.people.homophily import wired
 from prism.social.ties.edges import parse_edges
-from prism.social.ties.graph import FollowGraph, generate, is_mutual
-from prism.social.ties.power_law import power_law_ties
+from prism.social.ties.graph import FollowGraph, generate, is_mutual, power_law_ties
 from tests.catalogue import catalogue
 from tests.paths import real_path
 

@@ -14,9 +14,8 @@ from prism.social.network import Network
 from prism.social.people.population import Population, build_population
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
-from tests.social.acts import post_id, publish, reshare
+from tests.social.acts import post_id, publish, reshare, view_of
 from tests.social.driver import SMALL, Run
-from tests.social.in_view import view_of
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
 

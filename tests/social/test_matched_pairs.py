@@ -8,9 +8,8 @@ from prism.config import Config
 from prism.config.interventions import PublishConfig
 from prism.rng import Draw, uniform
 from prism.social.posts.post import drawn_about
-from tests.social.acts import publish
+from tests.social.acts import publish, view_of
 from tests.social.driver import SMALL, Run
-from tests.social.in_view import view_of
 from tests.social.people import view
 from tests.social.scalar_feed import pool_of
 

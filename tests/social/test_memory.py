@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.runs.forecast import MeasuringModel
 from prism.agents import Question
 from prism.config import Config, LLMConfig
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.events import Event, TieChanged, events_in
-from prism.llm.oracle import SocialModelOracle
 from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.wording import ago
@@ -165,26 +163,3 @@ async def test_a_hostile_text_is_one_cut_string_in_quotes_on_one_line() -> None:
         assert '"' not in outside
         assert not any(word in outside for word in ("answer", "banned", "xxx", "system"))
         assert all(len(json.loads(each)) <= max(TEXT_CHARS, NAME_CHARS) for each in _QUOTED.findall(line))
-
-
-async def test_the_prompt_has_the_memory_and_is_what_it_was_without() -> None:
-    prompts = {}
-    for places in (0, 4):
-        run = await Run(remembering(places)).advance(80)
-        oracle = SocialModelOracle(MeasuringModel(), run.config.llm, 1)
-        prompts[places] = [
-            oracle.prompt(person := run.domain.asker(each), person.state, each.trigger, [person.state], each.context)
-            .messages()[-1]
-            .content
-            for each in run.questions
-        ]
-    assert len(prompts[0]) == len(prompts[4]) > 50
-    assert not any("remember" in prompt for prompt in prompts[0])
-    differing = 0
-    for without, prompt in zip(prompts[0], prompts[4], strict=True):
-        head, found, rest = prompt.partition("\n\nYou remember:\n")
-        block, _, tail = rest.partition("\n\n")
-        assert (f"{head}\n\n{tail}" if found else head) == without
-        assert not found or 1 <= len(block.splitlines()) <= 4
-        differing += bool(found)
-    assert differing > 50

@@ -20,8 +20,20 @@ from prism.social.tables import BASE, END, FIRST
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.plain import plain_config
-from tests.social.acts import Cascade, cascades_of, like, post_id, posts_of, publish, reply, reshare, roots_of
-from tests.social.in_view import columns_of, opened, view_of
+from tests.social.acts import (
+    Cascade,
+    cascades_of,
+    columns_of,
+    like,
+    opened,
+    post_id,
+    posts_of,
+    publish,
+    reply,
+    reshare,
+    roots_of,
+    view_of,
+)
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for, pool_of, roots_in
 

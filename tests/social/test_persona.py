@@ -14,7 +14,6 @@ from prism.config import AttributeConfig
 from prism.config.model import ActivityConfig, PopulationConfig
 from prism.errors import SettingError
 from prism.rng import Draw, integer, normal, pick, uniform
-from prism.social.people.attributes import draw_attribute
 from prism.social.people.people import SyntheticPeople
 from prism.social.people.persona import (
     FIRST_NAMES,
@@ -23,6 +22,7 @@ from prism.social.people.persona import (
     TRAITS_OF,
     Persona,
     activity_scale,
+    draw_attribute,
     unique_names,
 )
 from tests.catalogue import catalogue

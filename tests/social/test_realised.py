@@ -10,7 +10,7 @@ import pytest
 
 from prism.agents import MOVED
 from prism.config import Config, FeedConfig
-from prism.social.realised import unlike_configured
+from prism.social.measures import unlike_configured
 from prism.social.tables import PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run, shown, whole

@@ -131,16 +131,7 @@ def look(tick: Any, agents: Any, views: Any, seen: Any, draws: Any) -> None:
 
 @kernel
 def choose(
-    key: Any,
-    constants: Any,
-    forms: Any,
-    sizes: Any,
-    which: Any,
-    b: Any,
-    seen: Any,
-    draws: Any,
-    room: Any,
-    chosen: Any,
+    key: Any, constants: Any, forms: Any, sizes: Any, which: Any, b: Any, seen: Any, draws: Any, room: Any, chosen: Any
 ) -> None:
     """Write down the number of the option drawn in each question.
 

@@ -157,18 +157,9 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wave: Any, 
         wave.which[at] = choosing.of_codes[codes[at]]
         log.ticks[first + at] = tick
     # 2. What each of them chooses, straight into the log.
-    choose(
-        choosing.key,
-        choosing.constants,
-        choosing.forms,
-        choosing.sizes,
-        wave.which[:asked],
-        choosing.weights,
-        seen,
-        draws,
-        wave.room,
-        log.options[first : first + asked],
-    )
+    which, options = wave.which[:asked], log.options[first : first + asked]
+    constants, forms, sizes = choosing.constants, choosing.forms, choosing.sizes
+    choose(choosing.key, constants, forms, sizes, which, choosing.weights, seen, draws, wave.room, options)
     # 3. The outcome of each choice. If one is not in the table yet, nothing is committed: the log's ASKED still stands
     #    before these questions, and the engine takes the whole wave.
     for at in range(first, first + asked):

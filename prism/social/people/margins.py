@@ -25,7 +25,7 @@ from prism.config.attributes import PLACE, AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
-from prism.social.people.attributes import draw_attribute, without_values
+from prism.social.people.persona import draw_attribute, without_values
 from prism.text_files import MISSING, TABLES, TRUTHS, check_format, decode_text, plain_number, read_table
 from prism.wording import counted
 

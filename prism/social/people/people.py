@@ -17,17 +17,18 @@ from prism.columns import Floats, Ints, ascending, distinct, places_in_lists, ru
 from prism.config.attributes import TRAITS, Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, mapped, normals, pick, uniforms
-from prism.social.people.attributes import NO_ATTRIBUTES, draw_attribute
 from prism.social.people.margins import DrawnMargins
 from prism.social.people.persona import (
     FIRST_NAMES,
     LAST_NAMES,
+    NO_ATTRIBUTES,
     PERSONALITIES,
     TRAITS_OF,
     Persona,
     Traits,
     activity_scale,
     band_around,
+    draw_attribute,
     topic_weights,
 )
 from prism.social.tables import Interests
@@ -48,7 +49,7 @@ class SyntheticPeople(Sequence[Persona]):
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
     - interests: different topics, in the order drawn: `interests_per_person` of them, or all there are.
-    - attributes: `prism.social.people.attributes.draw_attribute`.
+    - attributes: `prism.social.people.persona.draw_attribute`.
 
     Args:
         margins: the values of their attributes, if there are margins.
@@ -242,18 +243,13 @@ class People:
         if self.changing is not None and (now := self.changing(field)) is not None:
             return now
         if field not in self._columns:
-            name, people = field.removeprefix("agent."), self._personas
+            name = field.removeprefix("agent.")
             if name in _OWN or name in TRAITS:
                 return self.numbers(name)
-            if name == "interests":
-                values = np.empty(len(people), dtype=object)
-                values[:] = [persona.interests for persona in people]
-                self._columns[field] = values
-            else:
-                listed = self.attribute(name)
-                kinds = {type(value) for value in listed}
-                is_one = kinds <= {int, float} or kinds in ({bool}, {str})
-                self._columns[field] = np.array(listed) if is_one else None
+            listed = self.attribute(name)
+            kinds = {type(value) for value in listed}
+            is_one = kinds <= {int, float} or kinds in ({bool}, {str})
+            self._columns[field] = np.array(listed) if is_one else None
         return self._columns[field]
 
     def traits(self) -> tuple[Sequence[Traits], Sequence[int] | Ints]:

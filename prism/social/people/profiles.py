@@ -23,9 +23,17 @@ from prism.columns import Ints
 from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, without_values
 from prism.social.people.people import SyntheticPeople
-from prism.social.people.persona import NEUTRAL, TRAITS_OF, Persona, band_around, unique_names
+from prism.social.people.persona import (
+    NEUTRAL,
+    NO_ATTRIBUTES,
+    TRAITS_OF,
+    Attributes,
+    Persona,
+    band_around,
+    unique_names,
+    without_values,
+)
 from prism.social.people.profile_rows import FORMATS, FileRows, OwnColumns, profile_rows
 from prism.social.ties.edges import without_last_digits
 from prism.text_files import MISSING, check_format, decode_text
