@@ -30,13 +30,13 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_st
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
 from prism.social.people.joining import JOINS_SHOWN
-from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Intentions
 from prism.social.people.population import Population
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
+from prism.social.state import rows_of
 from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns, make_ready
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart

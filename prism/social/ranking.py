@@ -5,7 +5,7 @@ Each is written as a kernel, to which the kernels that build feeds and publish h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -79,10 +79,7 @@ def ranking(algorithm: str, people: PopulationConfig) -> Expression:
     Raises:
         ConfigError: it is neither a name nor an expression of a number.
     """
-    try:
-        return parse(ALGORITHMS.get(algorithm, algorithm), ranking_fields(people), kind="number")
-    except ExpressionError as error:
-        raise ConfigError("configuration", str(error), key=KEY) from None
+    return _parsed(ALGORITHMS.get(algorithm, algorithm), ranking_fields(people), KEY)
 
 
 def rankings(config: Config) -> list[Expression]:
@@ -118,10 +115,7 @@ def post_choice(people: PopulationConfig) -> Expression:
     own = *(f"agent.{name}" for name in people.attributes), *(f"post.{name}" for name in people.posts.attributes)
     fields = {name: known[name] for name in (*own, "agent.interests", "post.topic_match", "post.topics")}
     fields["draw.uniform"] = replace(known["draw.uniform"], help=text)
-    try:
-        return parse(people.posts.choice, fields, kind="number")
-    except ExpressionError as error:
-        raise ConfigError("configuration", str(error), key=CHOICE_KEY) from None
+    return _parsed(people.posts.choice, fields, CHOICE_KEY)
 
 
 def scored_by(config: Config) -> frozenset[str]:
@@ -135,6 +129,13 @@ def post_choice_kernel(expression: Expression, tables: FieldTables) -> Callable[
     drawn, topics = f"unit(t.key, person, tick, {int(Draw.POST_CHOICE)}, post)", "t.given_topics[post]"
     own = {"post.topic_match": f"topic_match(t.interests, person, {topics})"}
     return _kernel("post_choice", CHOICE_KEY, expression, FieldSource(tables, (drawn, drawn), own, "post", topics))
+
+
+def _parsed(text: str, fields: Mapping[str, Field], key: str) -> Expression:
+    try:
+        return parse(text, fields, kind="number")
+    except ExpressionError as error:
+        raise ConfigError("configuration", str(error), key=key) from None
 
 
 def _kernel(name: str, key: str, expression: Expression, fields: FieldSource) -> Callable[..., Any]:
