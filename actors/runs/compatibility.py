@@ -16,7 +16,7 @@ import prism
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import BuiltDomain, own_code
 from actors.factory.own_code import OwnCode, sources_below, sources_of, sources_sha256, unknown_code
-from actors.store.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, PLACES, Header
+from actors.store.journal import METRICS_SECTION, NOT_IN_HEADER, Header
 from actors.store.manifest import CONFIG, Manifest, read_manifest
 from actors.store.run import read_resolved
 from prism.config import Config
@@ -149,8 +149,8 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
     now = _settings(config)
     then = {INTERVENTIONS: [], **_settings(header.config)}  # a header without interventions has no key for them
-    free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
-    free |= {f"run.{name}" for name in FREE_SETTINGS} | {".".join(each) for each in PLACES}
+    free = {f"{section}.{name}" for section, names in NOT_IN_HEADER.items() for name in names}
+    free |= {f"simulation.{name}" for name in CODE_SETTINGS}
     for key in sorted((now.keys() | then.keys()) - free):
         if not key.startswith(f"{METRICS_SECTION}.") and now.get(key) != then.get(key):
             is_, was = (msgspec.json.encode(each.get(key)).decode() for each in (now, then))

@@ -39,20 +39,19 @@ MAGIC = b"PRISMJ\r\n"
 FORMAT: Final = 3
 """The version of the layout and of the messages in it. Raise it when either changes its meaning."""
 
-LENGTH_SETTINGS = ("rounds", "ticks")
-"""Settings of `simulation` that are not in the header: a run that is made longer is the same run."""
-
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
-FREE_SETTINGS = (
-    *("activation", "shards", "log_max_mb"),
-    *("checkpoint_share", "question", "segment_mb", "stop_within_s"),
-)
-"""Settings of `run` that are not in the header either: how turns are taken, how much log is kept, the run's purpose."""
-
-PLACES = (("oracle", "tape_path"), ("llm", "ca_file"))
-"""Settings, each with its section, that are not in the header either: places on one machine."""
+NOT_IN_HEADER: Final = {
+    "simulation": ("rounds", "ticks"),  # a run that is made longer is the same run
+    "run": (  # how turns are taken, how much log is kept, the run's purpose
+        *("activation", "shards", "log_max_mb"),
+        *("checkpoint_share", "question", "segment_mb", "stop_within_s"),
+    ),
+    "oracle": ("tape_path",),  # a place on one machine, as the next
+    "llm": ("ca_file",),
+}
+"""Settings that are not in the header either, by their sections."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         prism: the version that began the run.
-        config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS`, `PLACES` and `METRICS_SECTION`.
+        config: the settings by section, without `NOT_IN_HEADER` and `METRICS_SECTION`.
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
         tables: the tables of the run, by the numbers that its ticks name.
@@ -109,12 +108,9 @@ class TickFrame(NamedTuple):
 def header_of(config: Config, inputs: dict[str, str], agents: int, version: str, tables: tuple[Shape, ...]) -> Header:
     settings = msgspec.to_builtins(config)
     del settings[METRICS_SECTION]
-    for name in LENGTH_SETTINGS:
-        settings["simulation"].pop(name, None)
-    for name in FREE_SETTINGS:
-        settings["run"].pop(name, None)
-    for section, name in PLACES:
-        settings[section].pop(name, None)
+    for section, names in NOT_IN_HEADER.items():
+        for name in names:
+            settings[section].pop(name, None)
     if not settings[INTERVENTIONS]:  # a run without interventions has the header that it always had
         del settings[INTERVENTIONS]
     canonical = msgspec.json.encode(settings, order="deterministic")
