@@ -109,8 +109,24 @@ def whole() -> SimulatedDisk:
     return disk
 
 
+def flipped(name: str, place: int) -> SimulatedDisk:
+    disk = whole()
+    data = bytearray(disk.visible(name))
+    data[place] ^= 4
+    disk.truncate(name, 0)
+    disk.append(name, bytes(data))
+    return disk
+
+
 def bad(verified: Verification) -> list[str]:
     return [finding.file for finding in verified.findings if not finding.is_good]
+
+
+def test_every_flipped_byte_of_every_file_is_found() -> None:
+    for name in whole().names():
+        for place in range(0, len(whole().visible(name)), 29):
+            found = verify_files(flipped(name, place))
+            assert name in bad(found), (name, place)
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_looked_at() -> None:
