@@ -1,13 +1,11 @@
 """Servers with TLS: private authorities, certificates for other names, and addresses with the wrong scheme."""
 
-import asyncio
 import shutil
 import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,13 +35,6 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return signed_for("DNS:localhost,IP:127.0.0.1,IP:::1", tmp_path_factory.mktemp("authority"))
 
 
-@pytest.fixture(scope="session")
-def other_name(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Return an authority that has signed for another name."""
-    del authority  # it skips where there is no openssl
-    return signed_for("DNS:models.example", tmp_path_factory.mktemp("other"))
-
-
 def signed_for(names: str, place: Path) -> Authority:
     root, root_key, key, request, signed = (place / f"{name}.pem" for name in ("root", "rootkey", "key", "csr", "cert"))
     (place / "names").write_text(f"subjectAltName={names}\n")
@@ -62,50 +53,16 @@ def openssl(*arguments: Any) -> None:
 
 
 @contextmanager
-def behind_tls(server: ModelServer, authority: Authority, family: int = socket.AF_INET) -> Iterator[int]:
-    """Provide the port of a proxy that speaks TLS, and passes on what it gets to a server."""
+def with_tls(authority: Authority, host: str = "127.0.0.1") -> Iterator[int]:
+    """Provide the port of a server that speaks TLS."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(authority.signed, authority.key)
-    loop, ready, ports = asyncio.new_event_loop(), threading.Event(), list[int]()
-
-    async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ssl.SSLError):
-            while piece := await source.read(65_536):
-                target.write(piece)
-                await target.drain()
-        with suppress(OSError, ssl.SSLError, RuntimeError):
-            target.close()
-
-    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(server.host, server.port)
-        await asyncio.gather(pump(reader, back), pump(there, writer))
-
-    async def listen() -> None:
-        host = "127.0.0.1" if family == socket.AF_INET else "::1"
-        proxy = await asyncio.start_server(pass_on, host, 0, family=family, ssl=context)
-        ports.append(proxy.sockets[0].getsockname()[1])
-        ready.set()
-        with suppress(asyncio.CancelledError):
-            await proxy.serve_forever()
-
-    def serve() -> None:
-        with suppress(asyncio.CancelledError):
-            loop.run_until_complete(task)
-        for each in asyncio.all_tasks(loop):
-            each.cancel()
-        with suppress(asyncio.CancelledError):
-            loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
-
-    task = loop.create_task(listen())
-    thread = threading.Thread(target=serve)
-    thread.start()
-    ready.wait()
-    try:
-        yield ports[0]
-    finally:
-        loop.call_soon_threadsafe(task.cancel)
-        thread.join()
+    with ModelServer(host=host) as server:
+        listener: Any = server._server
+        # The handshake is a matter of the thread of the connection, not of the one that accepts it.
+        listener.socket = context.wrap_socket(listener.socket, server_side=True, do_handshake_on_connect=False)
+        listener.handle_error = lambda *_: None  # a client may refuse the certificate
+        yield server.port
 
 
 def configure(host: str, backend: str = "openai", **llm: object) -> None:
@@ -119,7 +76,7 @@ def test_a_private_authority_is_trusted_by_a_setting_or_a_variable(
     backend: str, authority: Authority, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    with ModelServer() as server, behind_tls(server, authority) as port:
+    with with_tls(authority) as port:
         host = f"https://127.0.0.1:{port}"
         configure(host, backend)
         refused = prism("run", "tls.yaml", "--quiet", "--out", "refused")
@@ -135,8 +92,10 @@ def test_a_private_authority_is_trusted_by_a_setting_or_a_variable(
     assert by_setting.out == by_variable.out
 
 
-def test_a_certificate_for_another_name_is_told_as_that(other_name: Authority, prism: Prism) -> None:
-    with ModelServer() as server, behind_tls(server, other_name) as port:
+@pytest.mark.usefixtures("authority")  # it skips where there is no openssl
+def test_a_certificate_for_another_name_is_told_as_that(prism: Prism, tmp_path: Path) -> None:
+    other_name = signed_for("DNS:models.example", tmp_path)
+    with with_tls(other_name) as port:
         configure(f"https://127.0.0.1:{port}", ca_file=str(other_name.certificate))
         ended = prism("run", "tls.yaml", "--quiet", "--out", "run")
     assert ended.code == 5
@@ -160,11 +119,11 @@ def test_files_without_certificates_are_named(prism: Prism) -> None:
         assert ended.err.startswith(f"prism: llm.ca_file: {name}: {problem}")
 
 
-@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_localhost_is_tried_in_both_families(
-    family: int, authority: Authority, prism: Prism, monkeypatch: pytest.MonkeyPatch
+    host: str, authority: Authority, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if family == socket.AF_INET6 and not socket.has_ipv6:
+    if host == "::1" and not socket.has_ipv6:
         pytest.skip("there is no IPv6 here")
     resolve = socket.getaddrinfo
 
@@ -175,7 +134,7 @@ def test_localhost_is_tried_in_both_families(
         return [*resolve("127.0.0.1", port, *rest, **more), *resolve("::1", port, **more)]
 
     monkeypatch.setattr("socket.getaddrinfo", both)
-    with ModelServer() as server, behind_tls(server, authority, family) as port:
+    with with_tls(authority, host) as port:
         configure(f"https://localhost:{port}", ca_file=str(authority.certificate))
         ended = prism("run", "tls.yaml", "--quiet", "--out", "run")
     assert ended.code == 0, ended.err
