@@ -55,14 +55,18 @@ def test_the_committed_dashboard_is_the_one_that_the_code_builds(board: Board) -
 
 
 @every_board
-def test_a_panel_says_what_it_shows_and_in_which_unit(board: Board) -> None:
+def test_a_panel_says_what_it_shows_in_which_unit_and_of_which_run(board: Board) -> None:
     for panel in panels(board):
+        of_one_run = panel.get("repeat") == "run"
+        assert panel["title"].endswith(": $run") == of_one_run, panel["title"]
+        assert (panel["gridPos"]["w"] == 24) or not of_one_run, "it is divided among the runs"
         assert panel["type"] in KINDS, panel["title"]
         assert panel["description"].endswith("."), panel["title"]
         assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
         assert 0 < len(panel["targets"]) <= 8, panel["title"]
         for target in panel["targets"]:
             assert target["legendFormat"] not in {"", "__auto"}, panel["title"]
+            assert target["legendFormat"].startswith("{{run_id}}") != of_one_run, panel["title"]
             assert target["datasource"]["uid"] == "${datasource}", panel["title"]
 
 
@@ -84,16 +88,6 @@ def test_every_query_looks_at_the_chosen_runs_alone() -> None:
         ), each
         for name in re.findall(r"\b(?:sum|max)\b(?! by \(run_id)", each.expr):
             pytest.fail(f"{each}: {name} adds up runs")
-
-
-@every_board
-def test_every_legend_names_the_run_unless_the_panel_is_of_one_run(board: Board) -> None:
-    for panel in panels(board):
-        is_repeated = panel.get("repeat") == "run"
-        assert panel["title"].endswith(": $run") == is_repeated, panel["title"]
-        assert (panel["gridPos"]["w"] == 24) or not is_repeated, "it is divided among the runs"
-        for target in panel["targets"]:
-            assert target["legendFormat"].startswith("{{run_id}}") != is_repeated, panel["title"]
 
 
 def test_grafana_finds_the_dashboards_where_the_containers_put_them() -> None:

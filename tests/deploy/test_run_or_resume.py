@@ -92,14 +92,6 @@ def messages(process: subprocess.Popen[str]) -> Iterator[str]:
         yield said.get("message") or said.get("error") or ""
 
 
-def until_it_stays(process: subprocess.Popen[str]) -> str:
-    """Wait for the line that says that it stays, and return it."""
-    for message in messages(process):
-        if "waiting to be stopped" in message:
-            return message
-    raise AssertionError(f"it has ended with {process.wait()}")
-
-
 def is_healthy(tmp_path: Path, port: int = 1) -> bool:
     """What the health check of the container says; nothing listens on port 1."""
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PRISM_METRICS__PORT": str(port)}
@@ -116,7 +108,7 @@ def test_a_container_ends_where_another_start_may_help(tmp_path: Path, code: int
 @catalogue("code", [0, max(final_codes())])
 def test_a_container_stays_where_another_start_would_only_repeat_the_end(tmp_path: Path, code: int) -> None:
     with stays(tmp_path, "a", "b", place=fake(tmp_path, f"exit {code}")) as process:
-        said = until_it_stays(process)
+        said = next(message for message in messages(process) if "waiting to be stopped" in message)
         assert ("the run is done" in said) if code == 0 else (f"exit code {code}" in said)
         assert process.poll() is None
         assert is_healthy(tmp_path) == (code == 0)

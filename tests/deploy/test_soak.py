@@ -138,23 +138,22 @@ def test_a_planted_leak_is_found(tmp_path: Path) -> None:
     assert samples.slopes(1)[OBJECTS].low > 1
 
 
-def run_virtual(out: Path, every: int) -> subprocess.CompletedProcess[str]:
-    options = ["--ticks=300", "--people=20", f"--every={every}", f"--out={out}"]
-    command = [sys.executable, "-m", "deploy.soak.virtual", *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
 def test_the_command_soaks_reports_and_verifies(tmp_path: Path) -> None:
-    refused = run_virtual(tmp_path / "soak", every=10)
+    def ended(every: int) -> subprocess.CompletedProcess[str]:
+        options = ["--ticks=300", "--people=20", f"--every={every}", f"--out={tmp_path / 'soak'}"]
+        command = [sys.executable, "-m", "deploy.soak.virtual", *options]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    refused = ended(every=10)
     assert refused.returncode == 2
     assert "a trend needs 20 samples in the second half" in refused.stderr
-    ended = run_virtual(out := tmp_path / "soak", every=5)
-    report = (out / "virtual.md").read_text(encoding="utf-8")
-    assert ended.returncode == (4 if "RISES" in report else 0), ended.stderr
+    done = ended(every=5)
+    report = (tmp_path / "soak" / "virtual.md").read_text(encoding="utf-8")
+    assert done.returncode == (4 if "RISES" in report else 0), done.stderr
     assert "\n20 people, 300 ticks; " in report
     assert "\nFiles whole. Digest " in report
-    assert len((out / "virtual.csv").read_text(encoding="utf-8").splitlines()) == 61
+    assert len((tmp_path / "soak" / "virtual.csv").read_text(encoding="utf-8").splitlines()) == 61
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.prometheus_process import Prometheus
 from tests.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -47,19 +46,3 @@ def recordings() -> list[dict[str, Any]]:
     """Return the shipped recording rules."""
     (group,) = read_yaml(RULES / "recording.yml")["groups"]
     return list(group["rules"])
-
-
-def firing(server: Prometheus) -> set[tuple[str, str]]:
-    """Return `(alert, instance)` of every alert that fires now."""
-    alerts = server._get("alerts")["alerts"]
-    return {
-        (each["labels"]["alertname"], each["labels"].get("instance", ""))
-        for each in alerts
-        if each["state"] == "firing"
-    }
-
-
-def descriptions(server: Prometheus, alert: str) -> dict[str, str]:
-    """Return `{instance: description}` of an alert, where it fires now."""
-    found = [each for each in server._get("alerts")["alerts"] if each["labels"]["alertname"] == alert]
-    return {each["labels"].get("instance", ""): each["annotations"]["description"] for each in found}

@@ -77,16 +77,3 @@ def test_a_run_without_a_file_starts_from_the_configured_indicators(prism: Prism
         "inflation": 2.0,
         "unemployment": 5.9,
     }
-
-
-def test_what_is_missing_of_the_figures_is_one_line(prism: Prism) -> None:
-    ended = prism("run", "configs/economy.yaml", "--set", "economy.initial.quarter=2031q1", "--out", "run")
-    assert (ended.code, ended.out) == (3, "")
-    assert ended.err == (
-        "prism: configs/data/us-macro-quarterly.csv: has no quarter 2031q1 (economy.initial.quarter): expected one "
-        "from 1959q1 to 2009q3\n"
-    )
-    ended = prism("run", "configs/economy.yaml", "--set", "economy.initial.path=none.csv", "--out", "run")
-    assert ended.code == 3
-    assert ended.err.startswith("prism: --set: economy.initial.path: none.csv: no such file in ")
-    assert not Path("run").exists()

@@ -97,56 +97,39 @@ def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> N
     assert one == {"age": 19, "region": "north", "leaning": "left", "member": False, "zeal": one["zeal"]}
 
 
-@catalogue(
-    ("tables", "message"),
-    [
-        (
-            {"a.csv": "age,share\n18-29,0.2\n30+,0.5\n"},
-            ("a.csv: share: expected figures that add up to 1, got 0.7; is a row missing, or is it a count?"),
-        ),
-        ({"a.csv": "age,share\n18-29,0.2\n18-29,0.8\n"}, "a.csv:3: is the row of line 2 again"),
-        ({"a.csv": "age,share\n18-29,0.2\n29+,0.8\n"}, "a.csv: age: has 18-29 and 29-90: expected bands apart"),
-        ({"a.csv": "region,share\nNorth,1\n"}, "a.csv:2: region: expected one of: north, south, got 'North'"),
-        (
-            {"a.csv": "age,weight\n18+,1\n"},
-            (
-                "a.csv:1: expected one column of figures (share, percent, count) and columns that "
-                "differ, got: age, weight"
-            ),
-        ),
-        (
-            {"a.csv": "ages,share\n18+,1\n"},
-            (
-                "a.csv:1: has the column 'ages': expected attributes of population.attributes "
-                "(age, region, leaning, member, zeal)"
-            ),
-        ),
-        (
-            {"a.csv": "age,region,share\n18-29,north,0.2\n30+,south,0.8\n"},
-            (
-                "a.csv: has no row for age 18-29, region south: "
-                "expected one for each combination, with 0 where nobody is"
-            ),
-        ),
-        (
-            {"a.csv": AGE, "b.csv": "age,region,share\n18-39,north,0.5\n18-39,south,0\n40+,north,0\n40+,south,0.5\n"},
-            ("b.csv: age: expected the values of a.csv (18-29, 30-64, 65-90), got 18-39, 40-90"),
-        ),
-        (
-            {"a.csv": AGE, "b.csv": AGE_REGION.replace("14", "20").replace("26", "20")},
-            "a.csv: contradicts the other tables: age 30-64 is 55.0% here, and they leave 49.0%",
-        ),
-        (
-            {"a.csv": "age;count\n18-29;1.200\n30-64;800\n65+;500\n"},
-            "a.csv:2: count: expected a count without separators, got 1.200: write 1200, or 1.2000",
-        ),
-        ({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv, .tsv, .parquet (also .gz), got .xlsx"),
-    ],
-)
-def test_a_table_that_cannot_be_used_is_one_clear_line(tables: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        margins(tables | MEMBER, people(leaning={"type": "text", "default": "left"}))
-    assert str(caught.value).startswith(message)
+UNUSABLE = r"""
+age,share\n18-29,0.2\n30+,0.5 => \
+a.csv: share: expected figures that add up to 1, got 0.7; is a row missing, or is it a count?
+age,share\n18-29,0.2\n18-29,0.8 => a.csv:3: is the row of line 2 again
+age,share\n18-29,0.2\n29+,0.8 => a.csv: age: has 18-29 and 29-90: expected bands apart
+region,share\nNorth,1 => a.csv:2: region: expected one of: north, south, got 'North'
+age,weight\n18+,1 => \
+a.csv:1: expected one column of figures (share, percent, count) and columns that differ, got: age, weight
+ages,share\n18+,1 => \
+a.csv:1: has the column 'ages': expected attributes of population.attributes (age, region, leaning, member, zeal)
+age,region,share\n18-29,north,0.2\n30+,south,0.8 => \
+a.csv: has no row for age 18-29, region south: expected one for each combination, with 0 where nobody is
+AGE & age,region,share\n18-39,north,0.5\n18-39,south,0\n40+,north,0\n40+,south,0.5 => \
+b.csv: age: expected the values of a.csv (18-29, 30-64, 65-90), got 18-39, 40-90
+AGE & CONTRADICTS => a.csv: contradicts the other tables: age 30-64 is 55.0% here, and they leave 49.0%
+age;count\n18-29;1.200\n30-64;800\n65+;500 => \
+a.csv:2: count: expected a count without separators, got 1.200: write 1200, or 1.2000
+"""
+"""The text of a.csv, and of b.csv behind an &; behind the arrow the line."""
+
+
+def test_a_table_that_cannot_be_used_is_one_clear_line() -> None:
+    config = people(leaning={"type": "text", "default": "left"})
+    known = {"AGE": AGE, "CONTRADICTS": AGE_REGION.replace("14", "20").replace("26", "20")}
+    cases = [({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv, .tsv, .parquet (also .gz), got .xlsx")]
+    for line in UNUSABLE.replace("\\\n", "").strip().splitlines():
+        given, message = line.split(" => ")
+        texts = [known.get(text, text.replace("\\n", "\n") + "\n") for text in given.split(" & ")]
+        cases.append((dict(zip(("a.csv", "b.csv"), texts, strict=False)), message))
+    for tables, message in cases:
+        with pytest.raises(InputError) as caught:
+            margins(tables | MEMBER, config)
+        assert str(caught.value).startswith(message)
 
 
 def test_tables_of_which_only_all_together_are_impossible_are_refused_with_the_figures() -> None:

@@ -198,36 +198,27 @@ def test_personas_alone_are_people_named_by_number(name: str, text: str) -> None
     assert "2 people without a name: named by number" in profiles.understood[1]
 
 
-@catalogue(
-    ("name", "text", "message"),
-    [
-        ("p.jsonl", '{"name": "Ira"}\n{"name": }', "p.jsonl:2: bad JSON: Expecting value (column 10)"),
-        ("p.jsonl", '{"name": "Ira"}\n3', "p.jsonl:2: profile 2: expected an object, got a number"),
-        (
-            "p.json",
-            '{"a": [{"name": "Ira"}], "b": [{"name": "Bo"}]}',
-            "p.json: expected a list of profiles, or an object with one list, got an object",
-        ),
-        (
-            "p.json",
-            '{"name": "Ira", "follows": [{"name": "Bo"}]}',
-            "p.json: expected a list of profiles, or an object with one list, got an object",
-        ),
-        ("p.csv", "name,Name\nIra,Bo\n", "p.csv:1: Name: stands twice: expected one column 'name'"),
-        (
-            "p.csv",
-            "Ira,bakes\nBo,rows\n",
-            (
-                "p.csv:1: expected a column that describes people (name, realname, real_name, "
-                "username, user_name, screen_name, user_char, persona, bio, description), got: Ira, bakes"
-            ),
-        ),
-        ("p.csv", "user_id,name\n1,Ira\nnan,Bo\n", "p.csv:3: user_id: expected an id, got an empty text"),
-        ("p.csv", "user_id,name\n1,Ira\n1.0,Bo\n", "p.csv:3: user_id: '1' is used on lines 2 and 3"),
-    ],
-)
-def test_a_file_that_cannot_be_understood_is_one_clear_line(name: str, text: str, message: str) -> None:
-    assert refusal(text, name) == message
+UNCLEAR = r"""
+p.jsonl: {"name": "Ira"}\n{"name": } => p.jsonl:2: bad JSON: Expecting value (column 10)
+p.jsonl: {"name": "Ira"}\n3 => p.jsonl:2: profile 2: expected an object, got a number
+p.json: {"a": [{"name": "Ira"}], "b": [{"name": "Bo"}]} => \
+p.json: expected a list of profiles, or an object with one list, got an object
+p.json: {"name": "Ira", "follows": [{"name": "Bo"}]} => \
+p.json: expected a list of profiles, or an object with one list, got an object
+p.csv: name,Name\nIra,Bo => p.csv:1: Name: stands twice: expected one column 'name'
+p.csv: Ira,bakes\nBo,rows => \
+p.csv:1: expected a column that describes people (name, realname, real_name, username, user_name, screen_name, \
+user_char, persona, bio, description), got: Ira, bakes
+p.csv: user_id,name\n1,Ira\nnan,Bo => p.csv:3: user_id: expected an id, got an empty text
+p.csv: user_id,name\n1,Ira\n1.0,Bo => p.csv:3: user_id: '1' is used on lines 2 and 3
+"""
+
+
+@catalogue("case", UNCLEAR.replace("\\\n", "").strip().splitlines())
+def test_a_file_that_cannot_be_understood_is_one_clear_line(case: str) -> None:
+    given, message = case.split(" => ")
+    name, text = given.split(": ", 1)
+    assert refusal(text.replace(r"\n", "\n"), name) == message
 
 
 # Encodings.

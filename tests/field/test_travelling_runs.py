@@ -53,15 +53,18 @@ statechart: {file: chart.yaml}
 def write_study(directory: Path) -> Path:
     directory.mkdir()
     ties = "".join(f"{one},{(one * 7 + each) % 40}\n" for one in range(40) for each in range(1, 6))
-    (directory / "friends.csv").write_text(f"source,target\n{ties}")
     people = "".join(f"{each},Person {each},music;sport\n" for each in range(40))
-    (directory / "people.csv").write_text(f"id,name,interests\n{people}")
     hours = ",".join(f"h{hour:02d}" for hour in range(24)), ",".join(str(1 + hour % 3) for hour in range(24))
-    (directory / "hours.csv").write_text("\n".join(hours))
-    (directory / "chart.yaml").write_text(CHART)
-    (directory / "moods.py").write_text(MOODS)
-    (directory / "tempers.py").write_text("LIMIT = 8\n")
-    (directory / "study.yaml").write_text(STUDY)
+    for name, text in {
+        "friends.csv": f"source,target\n{ties}",
+        "people.csv": f"id,name,interests\n{people}",
+        "hours.csv": "\n".join(hours),
+        "chart.yaml": CHART,
+        "moods.py": MOODS,
+        "tempers.py": "LIMIT = 8\n",
+        "study.yaml": STUDY,
+    }.items():
+        (directory / name).write_text(text)
     return directory / "study.yaml"
 
 

@@ -21,14 +21,8 @@ from prism.statechart import (
     state_distribution,
 )
 from tests.catalogue import catalogue
-from tests.statechart.charts import Person
+from tests.statechart.charts import IDLE, SCROLLING, Person
 
-IDLE, SCROLLING, EVALUATING, COMPOSING = (
-    AgentState.IDLE,
-    AgentState.SCROLLING,
-    AgentState.EVALUATING,
-    AgentState.COMPOSING,
-)
 NOON = datetime(2026, 1, 30, 12, tzinfo=UTC)
 
 

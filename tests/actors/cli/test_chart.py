@@ -60,10 +60,3 @@ def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: 
     assert len(rows) == sum(len(path[-1].transitions) for path in social_definition().walk())
     never = times.count(0)
     assert last == f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
-
-
-def test_a_run_of_another_chart_is_refused(small_run: Path, prism: Prism) -> None:
-    Path("own.yaml").write_text(CHANGING_CHART)
-    ended = prism("chart", "--set", "statechart.file=own.yaml", "--run", str(small_run))
-    assert (ended.code, ended.err.count("\n")) == (3, 1), ended
-    assert "statechart" in ended.err

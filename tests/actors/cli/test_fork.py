@@ -16,7 +16,6 @@ from actors.store.journal import JOURNAL
 from actors.store.manifest import MANIFEST, SUMMARY
 from actors.store.oracle_log import ANSWERS
 from actors.store.rounds import ROUNDS
-from prism.social.chart import social_chart_text
 from tests.command import Prism
 
 HOT = ("--set", "feed.algorithm=hot", "-q")
@@ -119,11 +118,3 @@ def test_a_fork_has_the_rows_of_its_past_whatever_became_of_its_parents_file(par
     assert prism("verify", "child").code == 0
     assert prism("resume", "child", "-q", "--ticks", "100").code == 0
     assert Path("child", ROUNDS).read_text().startswith("".join(whole) + "4,96,")
-
-
-def test_a_fork_to_a_chart_without_the_states_that_people_are_in_is_one_line(parent: Path, prism: Prism) -> None:
-    Path("chart.yaml").write_text(social_chart_text().replace("scrolling", "wandering"))
-    ended = prism("fork", str(parent), "--at", "30", "--set", "statechart.file=chart.yaml", "-q", "--out", "child")
-    assert (ended.code, ended.err.count("\n")) == (3, 1)
-    assert "statechart.file: people are in states that this chart does not have: scrolling" in ended.err
-    assert not Path("child", JOURNAL).exists()

@@ -71,7 +71,7 @@ def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: 
     assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
 
 
-def test_a_flipped_decision_is_named_by_tick_agent_and_field(whole: Path, prism: Prism) -> None:
+def test_a_flipped_decision_and_an_answer_left_out_are_named(whole: Path, small_run: Path, prism: Prism) -> None:
     forged: list[Any] = []
 
     def flip(tick: int, updates: list[Done]) -> None:
@@ -91,20 +91,15 @@ def test_a_flipped_decision_is_named_by_tick_agent_and_field(whole: Path, prism:
     )
     assert prism("replay", "whole", "-q", "--ticks", str(tick)).code == 0, "up to there all is well"
 
-
-def test_an_answer_left_out_is_named(whole: Path, prism: Prism) -> None:
-    left_out = list[Done]()
-
     def leave_out(tick: int, updates: list[Done]) -> None:
         if tick == 25:
-            left_out.append(updates.pop())
+            forged[:] = updates.pop()
 
-    forge(whole, leave_out)
-    ended = prism("replay", "whole", "-q")
+    forge(Path(shutil.copytree(small_run, "other")), leave_out)
+    ended = prism("replay", "other", "-q")
     assert ended.code == 1
-    [(agent, kind)] = left_out
     assert ended.err.startswith("prism: tick 25 came out differently than in the journal: the journal has ")
-    assert ended.err.endswith(f"the new run Update of agent {agent} to {kind.trigger!r}\n")
+    assert ended.err.endswith(f"the new run Update of agent {forged[0]} to {forged[1].trigger!r}\n")
 
 
 def test_a_replay_with_other_settings_says_so_instead_of_a_difference(whole: Path, prism: Prism) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from actors.store.journal import JOURNAL
 from actors.store.manifest import CONFIG, MANIFEST, SUMMARY
 from actors.store.rounds import ROUNDS
 from tests.actors.cli.conftest import Made
+from tests.catalogue import catalogue
 from tests.command import Prism
 
 CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
@@ -47,27 +49,38 @@ def test_more_ticks_make_a_run_the_same_as_a_longer_one_and_one_that_is_done_is_
     assert are_same(begun)
 
 
-@pytest.mark.parametrize("spoil", ["no_rows", "a_row_less", "another_header", "another_digest", "no_summary"])
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\n") + 1] ^= 1
+    path.write_bytes(content)
+
+
+ROWS_AGAIN = "prism: rounds.csv: rows up to the latest checkpoint are missing or damaged, and are written again\n"
+SPOILT: list[tuple[str, str, Callable[[Path], object], bool]] = [
+    ("begun", ROUNDS, Path.unlink, True),
+    ("begun", ROUNDS, flip, True),
+    ("whole", ROUNDS, Path.unlink, True),
+    ("whole", ROUNDS, lambda path: path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1])), True),
+    ("whole", ROUNDS, lambda path: edit(path, "round,tick", "Round,tick"), False),
+    ("whole", SUMMARY, lambda path: edit(path, json.loads(path.read_text())["digest"], "z" * 32), True),
+    ("whole", SUMMARY, Path.unlink, False),
+]
+
+
+@catalogue(("of", "name", "spoil", "has_checkpoints"), SPOILT)
 @pytest.mark.usefixtures("begun")
-def test_what_a_run_that_is_done_lacks_is_written_again(spoil: str, prism: Prism, tmp_path: Path) -> None:
-    run = Path(shutil.copytree("whole", tmp_path / "spoilt"))
-    rounds, summary = run / ROUNDS, run / SUMMARY
-    digest = json.loads(summary.read_text())["digest"]
-    if spoil == "no_rows":
-        rounds.unlink()
-    elif spoil == "a_row_less":
-        rounds.write_text("".join(rounds.read_text().splitlines(keepends=True)[:-1]))
-    elif spoil == "another_header":
-        edit(rounds, "round,tick", "Round,tick")
-    elif spoil == "another_digest":
-        edit(summary, digest, "z" * len(digest))
-    else:
-        summary.unlink()
-    for path in run.glob("checkpoint-*") if spoil in {"another_header", "no_summary"} else ():
+def test_what_a_run_lacks_is_written_again(
+    of: str, name: str, spoil: Callable[[Path], object], has_checkpoints: bool, prism: Prism, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(of, tmp_path / "spoilt"))
+    spoil(run / name)
+    for path in () if has_checkpoints else run.glob("checkpoint-*"):
         path.unlink()
-    ended = prism("resume", "spoilt", "-q")
+    ended = prism("resume", str(run), "-q", *(("--ticks", "72") if of == "begun" else ()))
+    digest = json.loads(Path("whole", SUMMARY).read_text())["digest"]
     assert (ended.code, ended.out, are_same(run)) == (0, f"{digest}\n", True)
-    assert prism("verify", "spoilt", "--quick").code == 0
+    assert of == "whole" or ended.err == ROWS_AGAIN
+    assert prism("verify", str(run), "--quick").code == 0
 
 
 @pytest.mark.parametrize("how", ["--set", "edit"])
@@ -128,16 +141,3 @@ def test_a_run_stopped_at_its_spend_cap_goes_on_with_a_higher_one(prism: Prism) 
     summary = json.loads(Path("o", SUMMARY).read_text())
     assert (summary["status"], summary["fallbacks_by_reason"], summary["ticks"]) == ("done", {}, 72)
     assert prism("run", "small.yaml", "-q").out == f"{summary['digest']}\n"  # no choice is lost at the cap
-
-
-@pytest.mark.parametrize("damage", ["removed", "flipped"])
-def test_rows_that_are_missing_are_written_anew(damage: str, begun: Path, prism: Prism) -> None:
-    rounds = begun / ROUNDS
-    content = bytearray(rounds.read_bytes())
-    content[content.index(b"\n") + 1] ^= 1
-    rounds.unlink() if damage == "removed" else rounds.write_bytes(content)
-    ended = prism("resume", "begun", "-q", "--ticks", "72")
-    assert ended.err == (
-        "prism: rounds.csv: rows up to the latest checkpoint are missing or damaged, and are written again\n"
-    )
-    assert are_same(begun)

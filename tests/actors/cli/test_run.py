@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,9 +67,21 @@ def test_the_start_says_what_the_settings_are_calibrated_on_and_what_was_changed
     assert prism(*short, *calibration, "-q").out == prism(*short, "-q").out
 
 
+def test_the_address_is_printed_and_gone_at_the_end_and_the_password_is_in_no_file(
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRISM_METRICS_PASSWORD", "open sesame")
+    watched = [word for each in ("enabled=true", "port=0", "username=ann") for word in ("--set", f"metrics.{each}")]
+    ended = prism("run", "small.yaml", "--ticks", "9", "--out", "o", *watched)
+    assert ended.code == 0
+    assert re.search(r"^prism: metrics at http://127\.0\.0\.1:\d+/metrics$", ended.err, flags=re.MULTILINE)
+    assert not Path("o/metrics.json").exists()
+    assert [path.name for path in Path("o").iterdir() if b"open sesame" in path.read_bytes()] == []
+    assert "open sesame" not in ended.out + ended.err
+
+
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
-
     ended = short_of_room(500, "run", "small.yaml", "-q", "--out", "out", cwd=tmp_path)
     assert ended.returncode == 1
     problem = "out/config.yaml: cannot be written: File too large"

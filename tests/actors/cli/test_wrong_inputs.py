@@ -241,6 +241,10 @@ statechart.file=ties.txt => ties.txt: statechart.file: expected a chart in .yaml
 statechart.file=target.yaml => target.yaml:5: states.a.transitions[0].target: b: no such state...
 simulation.domain=economy & economy.initial.path=hours.csv => \
 hours.csv:1: ...; it looks like a table of counts by hour: ...
+simulation.domain=economy & economy.initial.path=macro.csv & economy.initial.quarter=2031q1 => \
+macro.csv: has no quarter 2031q1 (economy.initial.quarter): expected one from 1990q1 to 1990q1
+simulation.domain=economy & economy.initial.path=gone.csv => \
+--set: economy.initial.path: gone.csv: no such file in {here}
 feed.size => --set: expected key=value, got 'feed.size'
 feed.size=0 => --set: feed.size: expected int 1 to 1000, got 0
 feed.sise=4 => --set: feed.sise: unknown key; did you mean feed.size?

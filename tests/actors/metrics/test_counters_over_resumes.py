@@ -53,24 +53,17 @@ SETTINGS = msgspec.structs.replace(
 PACE = Scene(is_live=True, config=SETTINGS)
 
 
-class Server:
-    """A model's server, which counts for itself what it has answered in all lives of a run."""
-
-    def __init__(self) -> None:
-        self.spent = Ledger()
-
-    @property
-    def tokens(self) -> int:
-        return tokens_of(self.spent)
-
-
 class Asking(Oracle[Any]):
-    """An oracle of one process, that asks the server: one question in five fails at first. Its answers never change."""
+    """An oracle of one process, that asks a server: one question in five fails at first. Its answers never change.
+
+    Args:
+        served: what the server has answered in all lives of a run, as it counts for itself.
+    """
 
     source = "llm"
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, served: Ledger) -> None:
+        self._served = served
         self._failed: set[tuple[int, int]] = set()
 
     async def ask(
@@ -87,9 +80,8 @@ class Asking(Oracle[Any]):
 
     def _count(self, outcome: Any, usage: Usage) -> None:
         count_call(outcome, 0.1, usage)
-        self._server.spent.add(
-            (Spent(outcome, 1, 0.1, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens),)
-        )
+        spent = Spent(outcome, 1, 0.1, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        self._served.add((spent,))
 
 
 class Scraped(Metrics):
@@ -129,19 +121,19 @@ class Scraped(Metrics):
         return counted | {(each.name, *each.labels.values()): each.value for each in measured if each.kind == "counter"}
 
 
-def run(scene: Scene, kills: Sequence[Crash], seed: int) -> tuple[Totals, Server, SimulatedDisk]:
-    """Run to the end, killed so often, and return what was scraped, the server, and the disk at the end."""
+def run(scene: Scene, kills: Sequence[Crash], seed: int) -> tuple[Totals, Ledger, SimulatedDisk]:
+    """Run to the end, killed so often, and return what was scraped, what was served, and the disk at the end."""
     totals: Totals = {}
-    server, disk = Server(), SimulatedDisk(seed=seed)
+    served, disk = Ledger(), SimulatedDisk(seed=seed)
     for number, kill in enumerate((*kills, None)):
         disk.crash = kill
         metrics = Scraped(disk, totals)
         try:
-            scene.run(disk, process=seed + number, oracle=Asking(server), observer=metrics)
+            scene.run(disk, process=seed + number, oracle=Asking(served), observer=metrics)
         except CrashedError:
             disk = disk.surviving(Cut.KILLED, seed + number)
         assert metrics.scrapes or kill is not None
-    return totals, server, disk
+    return totals, served, disk
 
 
 def kills_of(scene: Scene, seed: int, count: int = 5) -> list[Crash]:
@@ -150,13 +142,9 @@ def kills_of(scene: Scene, seed: int, count: int = 5) -> list[Crash]:
 
 
 @cache
-def whole(scene: Scene) -> tuple[Totals, Server, SimulatedDisk]:
+def whole(scene: Scene) -> tuple[Totals, Ledger, SimulatedDisk]:
     """Return what an undisturbed run leaves."""
     return run(scene, (), 0)
-
-
-def of_journal(totals: Totals) -> Totals:
-    return {key: value for key, value in totals.items() if key[0] not in OF_CALLS}
 
 
 def only(totals: Totals, name: str) -> dict[str, float]:
@@ -165,22 +153,25 @@ def only(totals: Totals, name: str) -> dict[str, float]:
 
 @pytest.mark.slow
 def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run(size: Size) -> None:
+    def of_journal(totals: Totals) -> Totals:
+        return {key: value for key, value in totals.items() if key[0] not in OF_CALLS}
+
     for seed in range(size(20, everyday=4)):
-        totals, server, disk = run(PACE, kills_of(PACE, seed), seed)
+        totals, served, disk = run(PACE, kills_of(PACE, seed), seed)
         assert of_journal(totals) == of_journal(whole(PACE)[0])
-        assert_calls_are_true(totals, server, kills=5)
+        assert_calls_are_true(totals, served, kills=5)
         assert_log_is_shown(totals, disk)
 
 
-def assert_calls_are_true(totals: Totals, server: Server, kills: int) -> None:
+def assert_calls_are_true(totals: Totals, ledger: Ledger, kills: int) -> None:
     """Assert that the calls are the server's, but for at most those under way at a kill."""
     counted = only(totals, "prism_llm_calls_total")
-    served = {spent.outcome: spent.calls for spent in server.spent}
+    served = {spent.outcome: spent.calls for spent in ledger}
     lost = sum(served.values()) - sum(counted.values())
     assert 0 <= lost <= kills * FEW
     assert all(counted.get(outcome, 0) <= calls for outcome, calls in served.items())
     tokens = sum(only(totals, "prism_llm_tokens_total").values())
-    assert 0 <= server.tokens - tokens <= lost * (PROMPT + COMPLETION)
+    assert 0 <= tokens_of(ledger) - tokens <= lost * (PROMPT + COMPLETION)
 
 
 def assert_log_is_shown(totals: Totals, disk: SimulatedDisk) -> None:

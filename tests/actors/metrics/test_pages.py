@@ -5,18 +5,37 @@ import socket
 import ssl
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Thread
 
 import pytest
+from msgspec.structs import replace
 
 from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged, RunEnded
 from actors.core.phase import Phase
-from actors.metrics.endpoint import OF_PROMETHEUS, Scrapes
+from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint, Scrapes
+from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
-from tests.actors.metrics.conftest import Serve, endpoint
+from tests.actors.social_runs import SMALL
+
+Serve = Callable[..., Endpoint]
+
+
+def endpoint(environment: Mapping[str, str] | None = None, **settings: object) -> Endpoint:
+    """Return an endpoint with these settings of `metrics`, on any free port unless one is given."""
+    metrics = MetricsConfig(**{"enabled": True, "port": 0, **settings})  # type: ignore[arg-type]
+    return Endpoint(replace(SMALL, metrics=metrics), environment or {})
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return a function that starts an endpoint, which ends with the test."""
+    with ExitStack() as servers:
+        yield lambda *given, **settings: servers.enter_context(closing(endpoint(*given, **settings)))
 
 
 def test_probes_say_whether_the_run_is_alive_and_ready(serve: Serve) -> None:
@@ -94,20 +113,13 @@ def test_with_a_certificate_it_speaks_tls_and_one_that_cannot_be_used_is_a_mista
             endpoint(tls_cert=chosen[0], tls_key=chosen[1])
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def scraped_at(*times: float, ended: float) -> Scrapes:
-    clock = Clock()
-    scrapes = Scrapes(clock)
-    for clock.now in times:
+    now_s = [0.0]
+    scrapes = Scrapes(lambda: now_s[-1])
+    for time_s in times:
+        now_s.append(time_s)
         scrapes.add()
-    clock.now = ended
+    now_s.append(ended)
     return scrapes
 
 
