@@ -56,7 +56,7 @@ def test_each_state_is_told(five: Path, prism: Prism) -> None:
 
 
 ECONOMY = """
-simulation: {{domain: economy, rounds: 6, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
+simulation: {{domain: economy, rounds: 3, ticks_per_round: 1, seed: 5, tick_seconds: 7889400}}
 oracle: {{backend: ollama, when_spent: stop}}
 llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
@@ -65,14 +65,14 @@ llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         (tmp_path / "economy.yaml").write_text(ECONOMY.format(host=server.url))
-        assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=37", "--out", "runs/economy").code == 4
+        assert prism("run", "economy.yaml", "-q", "--set", "oracle.max_calls=20", "--out", "runs/economy").code == 4
         state, resumable, ticks, *note = rows(prism("runs").out)["runs/economy"]
         assert (state, resumable, note[-2:]) == ("stopped", "yes", ["by", "spend_cap"])
-        assert 0 < int(ticks) < 6
+        assert 0 < int(ticks) < 3
         assert prism("verify", "runs/economy").code == 0
         more = ("--accept-settings", "--set", "oracle.max_calls=1000")
-        assert prism("resume", "runs/economy", "-q", *more, "--ticks", "6").code == 0
-    assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "--ticks", "6"]
+        assert prism("resume", "runs/economy", "-q", *more).code == 0
+    assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "--ticks", "3"]
 
 
 def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why_and_a_directory_has_its_name(
