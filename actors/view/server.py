@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from threading import Event
+from time import sleep
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -130,6 +130,7 @@ def _bytes(text: str) -> bytes:
 
 
 TOKEN_BYTES = 24
+SIGNAL_WITHIN_S: Final = 0.25
 OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 """A browser asks for six files at once; the numbers of a large run over a slow line take minutes."""
 
@@ -158,10 +159,11 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
     Args:
         on_ready: called with the address once it is listened on; the others are those of `served`.
     """
-    terminated = Event()
-    before = signal.signal(signal.SIGTERM, lambda *_: terminated.set())
+    told = list[int]()
+    before = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
     with logging_to(None), served(site, host, port, token) as address:
         on_ready(address)
-        terminated.wait()
+        while not told:  # no wait without end: a signal that comes just before such a wait does not end it
+            sleep(SIGNAL_WITHIN_S)
     signal.signal(signal.SIGTERM, before)
     signal.raise_signal(signal.SIGTERM)

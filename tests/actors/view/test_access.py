@@ -1,6 +1,7 @@
 """Who may ask for the local page, and what its answers and its sources allow."""
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from actors.view.app import STATIC
 from actors.view.server import Guard
 from tests.actors.view.asking import Asked, get
 from tests.catalogue import catalogue
+from tests.patience import HANG_S
 
 TOKEN = "a-token-of-this-test"
 SOURCES = sorted(Path(str(STATIC)).iterdir())
@@ -98,3 +100,16 @@ def test_no_source_makes_markup_or_code_of_a_text_or_asks_elsewhere(source: Path
     text = source.read_text(encoding="utf-8")
     assert FORBIDDEN.findall(text) == []
     assert text.count("innerHTML") == (source.name == "page.js"), "parts of the page, which the server has escaped"
+
+
+def test_a_signal_that_another_thread_was_woken_for_ends_the_page(tmp_path: Path) -> None:
+    told = (
+        "import signal, sys, threading; from pathlib import Path\n"
+        "from actors.view.app import Site; from actors.view.server import serve\n"
+        "def late():\n"
+        "    threading.Event().wait(0.1)  # by then the first thread waits\n"
+        "    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)\n"
+        "serve(Site(Path(sys.argv[1])), '127.0.0.1', 0, '', lambda _: threading.Thread(target=late).start())\n"
+    )
+    ended = subprocess.run((sys.executable, "-c", told, str(tmp_path)), timeout=HANG_S, check=False)
+    assert ended.returncode == -signal.SIGTERM
