@@ -18,14 +18,14 @@ from prism.social.chart import SOCIAL_CHART
 from tests.catalogue import catalogue
 from tests.deploy.test_dashboards import panels
 
-Vector = Matrix = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 XYZ = np.array(((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505)))
 XYZ /= np.array(((0.95047,), (1.0,), (1.08883,)))
 NEIGHBOURS, ANY, GROUND = 24.0, 15.0, 20.0
 """The least differences in CIE L*a*b*, where 2 can just be seen: of neighbours in a stack, of any two, of a ground."""
 GROUNDS = ("#181b1f", "#ffffff")
 """The ground of a panel in Grafana's dark and light theme."""
-SIGHT: tuple[Matrix, ...] = (
+SIGHT: tuple[Numbers, ...] = (
     np.eye(3),
     np.array(((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998))),
     np.array(((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881))),
@@ -37,7 +37,7 @@ Source: Machado, Oliveira and Fernandes (2009), full severity.
 """
 
 
-def lab(color: str, sight: Matrix) -> Vector:
+def lab(color: str, sight: Numbers) -> Numbers:
     """Return CIE L*a*b* of a colour of sRGB, under D65, as this sight has it."""
     parts = np.array([int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)

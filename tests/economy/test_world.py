@@ -2,22 +2,26 @@
 
 import logging
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.agents import Source, Update
+from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.columns import Columns
 from prism.config import Config, load_config
 from prism.economy import GlobalState
+from prism.economy.chart import ECONOMY_CHART
+from prism.economy.components import Components
 from prism.economy.macro import draw_shocks
-from prism.economy.nation import PolicyState
+from prism.economy.nation import Nation, PolicyState
+from prism.economy.oracle import EconomyOracle
 from prism.economy.world import EconomyWorld, RatePath
 from prism.errors import ConfigError
 from tests.economy.one_nation import ALONE, components
-from tests.economy.quarters import pass_quarters
 
 START = GlobalState(interest_rate=4.0, inflation=5.0)
 
@@ -29,6 +33,31 @@ def world(config: Config = ALONE) -> EconomyWorld:
 def with_settings(*overrides: str) -> Config:
     text = msgspec.json.encode(ALONE).decode()
     return load_config(text, "alone.yaml", environment={}, overrides=overrides)
+
+
+async def pass_quarters(world: EconomyWorld, components: Components, first: int, end: int) -> None:
+    """Take a world through the quarters from `first` up to `end`."""
+    for tick in range(first, end):
+        await _pass_wave(world, components, world.triggers(tick))
+        while triggers := world.reactions(tick):
+            await _pass_wave(world, components, triggers)
+
+
+async def _pass_wave(world: EconomyWorld, components: Components, triggers: Sequence[Trigger[Any]]) -> None:
+    for update in [await _update(world, components, trigger) for trigger in triggers]:
+        world.apply(update)
+
+
+async def _update(world: EconomyWorld, components: Components, trigger: Trigger[Any]) -> Update[Any]:
+    nation = Nation(trigger.agent, world.names[trigger.agent], world.stages[trigger.agent], tick=trigger.tick)
+    question = turn(ECONOMY_CHART, nation, trigger)
+    assert isinstance(question, Question)
+    options = [PolicyState(option) for option in question.options]
+    answer = await EconomyOracle(components).answer(nation, nation.state, trigger.name, options, trigger.context)
+    decision = Decision(answer.state, Source.ORACLE, trigger.tick, "", answer.content)
+    update = turn(ECONOMY_CHART, nation, Trigger(trigger.tick, trigger.agent, trigger.name, trigger.context, decision))
+    assert isinstance(update, Update)
+    return update
 
 
 async def test_a_restored_world_goes_on_as_the_one_it_was_made_from() -> None:

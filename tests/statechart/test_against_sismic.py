@@ -45,8 +45,8 @@ class Peer:
     A state `start` beside the chart's own leads to its initial state, which may lie inside another.
     """
 
-    def __init__(self, definition: ChartDefinition, *, has_else: bool = True, log: list[str] | None = None) -> None:
-        self.log = [] if log is None else log
+    def __init__(self, definition: ChartDefinition) -> None:
+        self.log: list[str] = []
         self.agent = SimpleNamespace(mood=0)
         chart = SismicChart("peer")
         chart.add_state(CompoundState("root", initial="start"), parent=None)
@@ -62,19 +62,14 @@ class Peer:
         chart.add_transition(SismicTransition("start", definition.initial, event="begin"))
         for path in definition.walk():
             for row in path[-1].transitions:
-                guard = row.when or (otherwise(path[-1], row.trigger) if has_else else None)
+                guard = row.when or otherwise(path[-1], row.trigger)
                 chart.add_transition(
                     SismicTransition(path[-1].name, row.target, event=row.trigger, guard=guard, action=code(row.do))
                 )
         self.interpreter = Interpreter(chart, initial_context={"agent": self.agent, "log": self.log})
         self.interpreter.execute()
-
-    def begin(self) -> list[str]:
-        """Return the actions with which the initial state is entered, and forget them."""
         self.step("begin", 0)
-        done = list(self.log)
-        self.log.clear()
-        return done
+        self.log.clear()  # the actions with which the initial state is entered
 
     def step(self, trigger: str, mood: int) -> str:
         """Return the innermost state after the trigger."""
@@ -168,7 +163,6 @@ def test_prism_and_sismic_are_in_the_same_state_after_the_same_actions(
     definition: ChartDefinition, steps: list[tuple[str, int]]
 ) -> None:
     behaviour, peer = flat(definition), Peer(definition)
-    peer.begin()
     fired, turned = Walker(behaviour), Walker(behaviour)
     assert fired.state.value == peer.state
     for trigger, mood in steps:
@@ -187,7 +181,6 @@ def test_the_oracle_is_asked_exactly_where_sismic_finds_no_deterministic_choice(
     definition: ChartDefinition, steps: list[tuple[str, int]]
 ) -> None:
     behaviour, sure, peer = flat(definition), flat(without_oracle(definition)), Peer(definition)
-    peer.begin()
     walker, certain = Walker(behaviour), Walker(sure)
     for trigger, mood in steps:
         walker.mood = certain.mood = mood

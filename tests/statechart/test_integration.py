@@ -53,14 +53,7 @@ def test_a_person_goes_through_a_whole_session_of_the_contracts_chart() -> None:
         CHART.fire(ada, trigger, post)
         for trigger in ("feed_ready", "sees_post", "decides", "compose_done", "action_done", "timeout")
     ]
-    assert visited == [
-        AgentState.SCROLLING,
-        AgentState.EVALUATING,
-        AgentState.COMPOSING,
-        AgentState.ENGAGING_REPLY,
-        AgentState.RESTING,
-        AgentState.IDLE,
-    ]
+    assert visited == ["scrolling", "evaluating", "composing", "engaging_reply", "resting", "idle"]
 
 
 @catalogue(("ticks", "target"), [(4, None), (5, AgentState.RESTING), (6, AgentState.RESTING)])
