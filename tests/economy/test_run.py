@@ -1,15 +1,14 @@
 """An economy by the command line, and the shipped economy under many seeds."""
 
 import csv
-import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.command import Prism
 from tests.paths import ROOT
+from tests.wire.support import summary
 
 INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 
@@ -20,10 +19,6 @@ def prism(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> Prism:
     Path("configs").symlink_to(ROOT / "configs")
     monkeypatch.setenv("COLUMNS", "80")
     return prism
-
-
-def summary(run: str) -> dict[str, Any]:
-    return json.loads((Path(run) / "summary.json").read_text())  # type: ignore[no-any-return]
 
 
 def rows(run: str) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from prism.llm.failure import meaning_of
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.standin import ApiError, Exchange, ModelServer, ServerSettings
-from tests.wire.support import settings
+from tests.wire.support import settings, summary
 
 FILTERED = ApiError(400, "The response was filtered by the content management policy")
 TOO_LONG = ApiError(400, "This model's maximum context length is 8192 tokens, and you asked for 9000")
@@ -30,11 +30,6 @@ def configure(host: str, backend: str = "ollama", people: int = 70, **oracle: An
     population = {**FEW["population"], "size": people}
     sections = {**FEW, "population": population, "oracle": {"backend": backend, "max_concurrency": 1, **oracle}}
     Path("wire.yaml").write_text(yaml.safe_dump(settings(host, **sections)))
-
-
-def summary(run: str = "run") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(run, "summary.json").read_text())
-    return found
 
 
 def prompt_of(messages: Messages) -> str:

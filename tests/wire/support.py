@@ -71,7 +71,7 @@ def config(host: str, **sections: dict[str, Any]) -> Config:
     return msgspec.convert(settings(host, **sections), Config)
 
 
-def summary(run: str = "run") -> dict[str, Any]:
+def summary(run: str | Path = "run") -> dict[str, Any]:
     """Return the summary of a run in the working directory."""
     found: dict[str, Any] = json.loads(Path(run, "summary.json").read_text())
     return found

@@ -17,6 +17,7 @@ from actors.store.manifest import MANIFEST, SUMMARY
 from actors.store.oracle_log import ANSWERS
 from actors.store.rounds import ROUNDS
 from tests.command import Prism
+from tests.wire.support import summary
 
 HOT = ("--set", "feed.algorithm=hot", "-q")
 
@@ -27,15 +28,10 @@ def parent(small_run: Path, tmp_path: Path) -> Path:
     return shutil.copytree(small_run, tmp_path / "parent")
 
 
-def told_by(run: str, file: str = SUMMARY) -> dict[str, object]:
-    found: dict[str, object] = json.loads(Path(run, file).read_text())
-    return found
-
-
 def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Prism) -> None:
     options = ("fork", "parent", "--at", "30", *HOT)
     ended = prism(*options, "--out", "child")
-    assert ended.out.strip() == told_by("child")["digest"] != json.loads((parent / SUMMARY).read_text())["digest"]
+    assert ended.out.strip() == summary("child")["digest"] != summary(parent)["digest"]
     (origin,) = json.loads(Path("child", MANIFEST).read_text())["forks"]
     assert (origin["parent"], origin["tick"]) == ("parent", 30)
     common = prism("replay", "parent", "-q", "--ticks", "30").out.strip()
@@ -81,7 +77,7 @@ def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_t
 def test_a_fork_of_a_fork_replays_through_all_three_futures(prism: Prism) -> None:
     assert prism("fork", "parent", "--at", "24", *HOT, "--out", "one").code == 0
     second = prism("fork", "one", "--at", "48", "--set", "feed.algorithm=random", "-q", "--out", "two", "--ticks", "96")
-    assert (second.code, told_by("two")["ticks"]) == (0, 96)
+    assert (second.code, summary("two")["ticks"]) == (0, 96)
     forks = json.loads(Path("two", MANIFEST).read_text())["forks"]
     assert [(each["parent"], each["tick"]) for each in forks] == [("parent", 24), ("one", 48)]
     for name in ("parent", "one"):  # a run stands on its own, also when those before it are gone

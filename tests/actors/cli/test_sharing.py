@@ -1,17 +1,16 @@
 """Shared judgements on the command line: the end of a run, refusals, resumes and replays."""
 
 import csv
-import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from actors.store.manifest import SUMMARY
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.standin import ModelServer
+from tests.wire.support import summary
 
 BY = ("oracle.sharing.by=archetype",)
 SHARED = (
@@ -25,11 +24,6 @@ SHARED = (
 def shared(made: Made, prism: Prism, tmp_path: Path) -> Path:
     """A run whose people share judgements, `shared` in the working directory."""
     return shutil.copytree(made(*SHARED), tmp_path / "shared")
-
-
-def summary(path: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((path / SUMMARY).read_text())
-    return found
 
 
 def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism) -> None:
@@ -78,8 +72,8 @@ def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(pr
         ended = prism("run", "small.yaml", "-q", "--out", "asked", *SHARED, *asked)
         assert ended.code == 0, ended.err
     found = summary(tmp_path / "asked")
-    assert found["decisions_by_method"]["shared"] > 20  # type: ignore[index]
-    assert found["oracle_calls"] < 0.7 * found["oracle_questions"]  # type: ignore[operator]
+    assert found["decisions_by_method"]["shared"] > 20
+    assert found["oracle_calls"] < 0.7 * found["oracle_questions"]
     tape = ("oracle.backend=ollama", "oracle.tape=replay", "oracle.tape_path=asked/tape.sqlite")
     replayed = [word for setting in tape for word in ("--set", setting)]
     again = prism("run", "small.yaml", "-q", "--out", "again", *SHARED, *replayed)

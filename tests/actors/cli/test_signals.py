@@ -25,6 +25,7 @@ from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
 from tests.patience import HANG_S, wait_until
+from tests.wire.support import summary
 
 ENDLESS = (sys.executable, "-m", "actors.cli", "run", "small.yaml", "--set", "simulation.rounds=100000")
 UNANSWERED = """
@@ -74,11 +75,6 @@ def place(tmp_path: Path) -> Path:
     """A directory with a configuration."""
     (tmp_path / "small.yaml").write_text(SMALL)
     return tmp_path
-
-
-def summary(run: Path) -> dict[str, Any]:
-    fields: dict[str, Any] = json.loads((run / "summary.json").read_text())
-    return fields
 
 
 @pytest.mark.everyday(1)
