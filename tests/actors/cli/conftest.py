@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.command import Prism, prism_alone
+from tests.durability.test_full_disk import small_disk
 from tests.plain import plain_text
+
+__all__ = ["made", "prism", "small_disk"]
 
 Made = Callable[..., Path]
 

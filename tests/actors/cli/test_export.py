@@ -1,7 +1,7 @@
 """`prism export`: what it says and refuses, and what is there after it failed: everything or nothing."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +105,6 @@ def test_ctrl_c_leaves_nothing(form: str, prism: Prism, monkeypatch: pytest.Monk
     monkeypatch.setattr("actors.cli.export.export", exporting)
     assert prism("export", "run", "--to", form).code == 130
     assert left() == []
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A file system of 128 kB."""
-    if shutil.which("mount") is None:
-        pytest.skip("there is no mount command")
-    disk = SmallDisk(tmp_path / "disk")
-    yield disk
-    disk.unmount()
 
 
 @catalogue("form", FORMATS)
