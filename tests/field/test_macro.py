@@ -16,8 +16,6 @@ PLAIN = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
 FRED = "observation_date,GDPC1,CPIAUCSL,TB3MS,UNRATE\n"
 FIRST, SECOND = "2001,3,12500.5,177.6,3.27,4.8", "2001,4,12600.25,177.5,1.91,5.5"
 EXPECTED = parse_series(f"{PLAIN}{FIRST}\n{SECOND}\n".encode(), "plain.csv")
-MONTHLY = "; a quarter may have one line only: monthly figures must be averaged first"
-LACKING = "expected them in every quarter"
 
 
 def read(text: str, name: str = "f.csv") -> Series:
@@ -57,52 +55,32 @@ def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: s
     )
 
 
-def semicolons(*figures: tuple[object, object]) -> str:
-    """A file of GDP and prices, with a rate of 3 and unemployment of 5."""
-    rows = [f"{2001 + place // 4};{place % 4 + 1};{gdp};{cpi};3;5\n" for place, (gdp, cpi) in enumerate(figures)]
-    return PLAIN.replace(",", ";") + "".join(rows)
+REFUSED = rf"""
+PLAIN2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1 => f.csv: figures are missing between others: \
+2001q2 (no tbilrate), 2001q3 (no cpi and no unemp); expected them in every quarter
+FRED2001-07-01,1,1,1,1\n2001-08-01,1,1,1,1 => f.csv:3: quarter: expected 2001q4 after 2001q3, got 2001q3; \
+a quarter may have one line only: monthly figures must be averaged first
+FRED1/4/2001,1,1,1,1 => \
+f.csv:2: date: expected a date such as 1985-01-01, or a quarter such as 1985Q1, got '1/4/2001'
+PLAIN2001.25,1,1,1,1,1 => f.csv:2: year: expected a year such as 1985, got '2001.25'
+SEMICOLONS2001;3;12,500;177;3;5 => \
+f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'
+PLAIN2001,3,"12,500",177,3,5 => \
+f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'
+SEMICOLONS2001;1;995;100;3;5\n2001;2;997;101;3;5\n2001;3;999;102;3;5\n2001;4;1.001;103;3;5\n2002;1;1.004;104;3;5 => \
+f.csv:5: realgdp: 1.001 may have a decimal point or thousands separators: expected 1001, or 1.0010
+GDPC1,CPIAUCSL,TB3MS,UNRATE\n1,1,1,1 => f.csv:1: missing column: year and quarter, or a date; expected {NAMES}
+"""
+HEADERS = {"PLAIN": PLAIN, "FRED": FRED, "SEMICOLONS": PLAIN.replace(",", ";")}
 
 
-REFUSED = {
-    "a figure is missing inside": (
-        f"{PLAIN}2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1\n",
-        f"f.csv: figures are missing between others: 2001q2 (no tbilrate), 2001q3 (no cpi and no unemp); {LACKING}",
-    ),
-    "monthly figures": (
-        f"{FRED}2001-07-01,1,1,1,1\n2001-08-01,1,1,1,1\n",
-        f"f.csv:3: quarter: expected 2001q4 after 2001q3, got 2001q3{MONTHLY}",
-    ),
-    "a date that is no ISO date": (
-        f"{FRED}1/4/2001,1,1,1,1\n",
-        "f.csv:2: date: expected a date such as 1985-01-01, or a quarter such as 1985Q1, got '1/4/2001'",
-    ),
-    "a year with a fraction": (
-        f"{PLAIN}2001.25,1,1,1,1,1\n",
-        "f.csv:2: year: expected a year such as 1985, got '2001.25'",
-    ),
-    "a decimal comma": (
-        PLAIN.replace(",", ";") + "2001;3;12,500;177;3;5\n",
-        "f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'",
-    ),
-    "a comma in quotes that may be either": (
-        f'{PLAIN}2001,3,"12,500",177,3,5\n',
-        "f.csv:2: realgdp: expected a number above 0, with a point before decimals, got '12,500'",
-    ),
-    "a point that may be either": (
-        semicolons((995, 100), (997, 101), (999, 102), ("1.001", 103), ("1.004", 104)),
-        "f.csv:5: realgdp: 1.001 may have a decimal point or thousands separators: expected 1001, or 1.0010",
-    ),
-    "no date": (
-        "GDPC1,CPIAUCSL,TB3MS,UNRATE\n1,1,1,1\n",
-        f"f.csv:1: missing column: year and quarter, or a date; expected {NAMES}",
-    ),
-}
-
-
-@catalogue(("text", "line"), REFUSED.values())
-def test_what_cannot_be_read_for_certain_is_one_line(text: str, line: str) -> None:
+@catalogue("case", REFUSED.replace("\\\n", "").strip().splitlines())
+def test_what_cannot_be_read_for_certain_is_one_line(case: str) -> None:
+    text, line = case.replace(r"\n", "\n").split(" => ")
+    for name, header in HEADERS.items():
+        text = text.replace(name, header)
     with pytest.raises(InputError) as caught:
-        read(text)
+        read(f"{text}\n")
     assert str(caught.value) == line
 
 
