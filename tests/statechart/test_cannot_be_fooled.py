@@ -161,16 +161,7 @@ class Waiter:
 
 
 @catalogue("field", ["guard", "action"])
-@catalogue(
-    "function",
-    [
-        waits,
-        streams,
-        yields,
-        Waiter(),
-        Waiter().waits,
-    ],
-)
+@catalogue("function", [waits, streams, yields, Waiter(), Waiter().waits])
 def test_guards_and_actions_are_plain_functions(field: str, function: Any) -> None:
     with pytest.raises(StatechartError) as caught:
         Transition("t", IDLE, SCROLLING, **{field: function})

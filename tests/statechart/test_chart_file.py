@@ -111,11 +111,7 @@ REFUSED = [
     ),
     ("target: scrolling", "goto: scrolling", "small.yaml:6: states.idle.transitions[0].goto: unknown key"),
     ("ticks: 3", "ticks: 0", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks from 1"),
-    (
-        "ticks: 3",
-        "ticks: {uniform: [5, 1]}",
-        "small.yaml:9: states.scrolling.after.ticks.uniform: expected whole",
-    ),
+    ("ticks: 3", "ticks: {uniform: [5, 1]}", "small.yaml:9: states.scrolling.after.ticks.uniform: expected whole"),
     ("ticks: 3", "ticks: {uniform: 5}", "small.yaml:9: states.scrolling.after.ticks.uniform: expected 2 numbers"),
     ("ticks: 3", "ticks: {geometric: 0.5}", "small.yaml:9: states.scrolling.after.ticks.geometric: expected a mean"),
     ("ticks: 3, ", "", "small.yaml:9: states.scrolling.after.ticks: is missing; expected a number of ticks, a"),

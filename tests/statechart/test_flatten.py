@@ -124,10 +124,7 @@ UNANSWERED = "states.a.after.trigger: {}: no row of this state answers it, so it
 REFUSED = [
     ("role: rest", "states.a.role: rest: no such role; did you mean resting?"),
     ("effect: cry", "states.a.effect: cry: no such effect; expected one of dance, sing"),
-    (
-        "after: {ticks: statechart.rest, trigger: t}",
-        "states.a.after.ticks: statechart.rest: no such field for a delay",
-    ),
+    ("after: {ticks: statechart.rest, trigger: t}", "states.a.after.ticks: statechart.rest: no such field for a delay"),
     (
         "after: {ticks: 2, trigger: tim}\n    transitions: [{trigger: time, target: b}]",
         f"chart.yaml:4: {UNANSWERED.format('tim')}; did you mean time?",

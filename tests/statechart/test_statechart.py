@@ -45,18 +45,8 @@ TWO = [IDLE, SCROLLING]
         (TWO, [Transition("t", IDLE, RESTING)], IDLE, f"idle --t--> resting: {RESTS}"),
         ([], [], IDLE, "initial state <AgentState.IDLE: 'idle'> is not among the chart's states: none"),
         (AgentState, [decides(SCROLLING), decides(COMPOSING)], IDLE, f"{DECIDES} composing: {ALWAYS}"),
-        (
-            AgentState,
-            [decides(SCROLLING), decides(COMPOSING, YES)],
-            IDLE,
-            f"{DECIDES} composing: {ALWAYS}",
-        ),
-        (
-            AgentState,
-            [decides(None, YES)],
-            IDLE,
-            f"{DECIDES} as the oracle decides: {NOTHING}",
-        ),
+        (AgentState, [decides(SCROLLING), decides(COMPOSING, YES)], IDLE, f"{DECIDES} composing: {ALWAYS}"),
+        (AgentState, [decides(None, YES)], IDLE, f"{DECIDES} as the oracle decides: {NOTHING}"),
     ],
 )
 def test_a_chart_that_cannot_work_is_refused(states: Any, rows: Any, initial: Any, problem: str) -> None:
