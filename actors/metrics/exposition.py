@@ -90,7 +90,8 @@ class Exposition(Collector):
             yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
             yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
         moment = self._lifecycle
-        phases: Series = {(phase.value,): phase is moment.phase for phase in Phase}
+        now_in = moment.phase  # read once: another thread may change it meanwhile
+        phases: Series = {(phase.value,): phase is now_in for phase in Phase}
         yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
         began = "Start of the phase, Unix time."
         yield GaugeMetricFamily("prism_run_phase_since_timestamp_seconds", began, moment.since)

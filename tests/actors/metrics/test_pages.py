@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
+from itertools import cycle
 from pathlib import Path
 from threading import Thread
 
@@ -17,6 +18,8 @@ from actors.core.errors import AddressError
 from actors.core.events import PhaseChanged, RunEnded
 from actors.core.phase import Phase
 from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint, Scrapes
+from actors.metrics.exposition import Exposition, Lifecycle
+from deploy.scrape import Scrape
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
 from tests.actors.http.support import ask
@@ -56,6 +59,13 @@ def test_probes_say_whether_the_run_is_alive_and_ready(serve: Serve) -> None:
     assert asked() == (200, 200)
     answer = ask(server, "/admin")
     assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /readyz\n")
+
+
+def test_a_scrape_shows_one_phase_also_if_it_changes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    lifecycle, phases = Lifecycle(), cycle(Phase)
+    monkeypatch.setattr(Lifecycle, "phase", property(lambda _: next(phases), lambda *_: None), raising=False)
+    shown = Scrape.parse(Exposition(lifecycle).render().decode(), 0.0).by("prism_run_phase", "phase")
+    assert sum(shown.values()) == 1
 
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
