@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -230,6 +231,8 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, tests: in
     """Return a line on a test that finds nothing with so many seeds, and the seeds with which it would."""
     among = "1 hypothesis" if tests == 1 else f"{tests:,} hypotheses"
     directed = hypothesis.alternative != "two-sided"
+    one_sided = tests * smallest_p(replace(hypothesis, alternative="less"), seeds)
+    other = "" if directed or one_sided > experiment.alpha else ", or name the direction now"
     counts = (n for n in range(seeds + 1, SEEDS_TRIED) if tests * smallest_p(hypothesis, n) <= experiment.alpha)
     found = next(counts, None)
     enough, what = (
@@ -239,8 +242,7 @@ def _never(hypothesis: Hypothesis, seeds: int, experiment: Experiment, tests: in
     return (
         f"! {printable(str(hypothesis))}: {seeds:,} {what} can never reach p <= {experiment.alpha:g} with the test "
         f"{hypothesis.test}{'' if directed else ', two-sided'}, among {among}: its smallest p is "
-        f"{min(1.0, tests * smallest_p(hypothesis, seeds)):.3g}. Take {enough} seeds"
-        f"{'' if directed else ', or name the direction now'}."
+        f"{min(1.0, tests * smallest_p(hypothesis, seeds)):.3g}. Take {enough} seeds{other}."
     )
 
 

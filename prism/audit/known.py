@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from prism.audit.shift import FEWEST, LEVEL, Estimate
+from prism.columns import Floats, Ints
 
 ASK_STUDY: Final = (
     "The situation below was shown to a participant. If it belongs to a scientific study, name in one sentence what "
@@ -90,3 +92,9 @@ def wilson(times: int, of: int) -> Estimate:
 
     ends = binomtest(times, of).proportion_ci(1.0 - LEVEL, method="wilson")
     return Estimate(value=times / of, low=float(ends.low), high=float(ends.high))
+
+
+def share_over_people(shares: Floats, people: Ints) -> Estimate:
+    """Return the mean of shares with the interval of one answer a person: the answers of one person may be alike."""
+    mean, count = float(shares.mean()), len(np.unique(people))
+    return replace(wilson(round(mean * count), count), value=mean)

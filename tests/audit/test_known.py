@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.audit.known import known_of, stems
+from prism.audit.known import known_of, share_over_people, stems
 from prism.audit.oracle import Informant
 from prism.audit.variety import Variety, calibration_of, variety_of
 from prism.columns import Floats, Ints
@@ -98,3 +98,10 @@ def test_the_form_given_back_is_no_answer() -> None:
     for form in ('{"answer": "<one sentence>"}', '{"answer": " "}', '{"answer": 1}', "none"):
         with pytest.raises(OracleResponseError):
             asked.read(form)
+
+
+def test_the_interval_of_a_share_counts_the_answers_of_one_person_once() -> None:
+    people = np.repeat(np.arange(10), 20)
+    found = share_over_people((people < 2).astype(float), people)
+    assert [found.value, found.low, found.high] == pytest.approx([0.2, 0.057, 0.510], abs=0.001)
+    assert (share_over_people(np.zeros(200), people).high or 0.0) > 0.25

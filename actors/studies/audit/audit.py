@@ -31,7 +31,7 @@ from actors.studies.experiments.record import CellState, ExperimentRecord, is_ex
 from prism.agents import Question
 from prism.audit.choices import ChoiceModel, Recorded, fitted
 from prism.audit.claims import Claim
-from prism.audit.known import Known, known_of, stems, wilson
+from prism.audit.known import Known, known_of, share_over_people, stems
 from prism.audit.oracle import Informant, InformantOracle, Text
 from prism.audit.record import Audit, Decider, judged
 from prism.audit.shift import Asked, Estimate, Exchange, Position, Shift, exchange_of, followed, positions_of, shift_of
@@ -479,8 +479,7 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
     options = study.options
     did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
     asked = Asked(study.people_of(askings), options, found.probabilities, did[None])
-    count = len(askings)
-    share = wilson(round(float(1.0 - (found.probabilities * did).sum() / count) * count), count)
+    share = share_over_people(1.0 - (found.probabilities * did).sum(axis=1), asked.people)
     turned = Estimate(**{name: 100.0 * getattr(share, name) for name in ("value", "low", "high")})
     return replace(shift_of(RULED, "model in place of the rules", asked, seed=seed), turned=turned)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +14,17 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import run_directory_error
-from actors.core.files import NotJsonError, content_hash, read_json, refuse_links, write_json
+from actors.core.files import NotJsonError, content_hash, json_value, opened, read_json, refuse_links, write_json
 from actors.factory.input_files import read_input
+from actors.runs.directory import LOG
+from actors.store.manifest import CONFIG
+from actors.studies.experiments.cells import cells_begun
 from prism.errors import ConfigError, InputError
 from prism.experiment.predictions import Predictions, PredictionScores, scored_predictions, scores_in_words
 from prism.text_files import decode_text, plain_number, read_table
 
 SEALS = "seals"
+TIME = "%Y-%m-%dT%H:%M:%SZ"  # times in this form sort as time does
 FREE = ("hypotheses", "thresholds")
 """The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
 
@@ -44,13 +50,13 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     predictions: Predictions
 
 
-def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, cells_begun: int) -> Sealed:
+def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, begun: int) -> Sealed:
     """Return predictions of the outcomes of a plan, by its hash and those of its parts, sealed."""
     sealed = Sealed(
         seal="",
-        at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at=datetime.now(UTC).strftime(TIME),
         prism=version("prism-sim"),
-        cells_begun=cells_begun,
+        cells_begun=begun,
         plan=plan,
         parts=parts,
         predictions=predictions,
@@ -125,6 +131,17 @@ def register(out: Path, sealed: Sealed) -> None:
         raise run_directory_error(error, f"{error.filename or path.parent}: cannot be used") from None
 
 
+def _begun_at(cell: Path) -> str:
+    """Return when a run began, by its log or, where that is older, its configuration's file; empty if unknown."""
+    times = list[float]()
+    with suppress(OSError):
+        times.append((cell / CONFIG).stat().st_mtime)
+    with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:  # a copy has no old files
+        first = json_value(os.read(log, 1 << 16).partition(b"\n")[0])["timestamp"]
+        times.append(datetime.fromisoformat(first).timestamp())
+    return datetime.fromtimestamp(min(times), UTC).strftime(TIME) if times else ""
+
+
 BYTES_MAX = 16 << 20  # the most bytes of a file of measured figures
 COLUMNS = ("condition", "measure", "value")
 
@@ -142,9 +159,12 @@ def scores_of_runs(
         out: the directory of the experiment.
         notes: what was changed in the plan since the sealing.
     """
-    seen = f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"
-    late = [seen] if sealed.cells_begun else []
-    early = "when its directory had no run, which only a seal that others have can confirm"
+    late = list[str]()
+    if sealed.cells_begun:
+        late = [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
+    elif (begun := min(filter(None, map(_begun_at, cells_begun(out))), default=sealed.at)) < sealed.at:
+        late = [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
+    early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
     order = "not known to be from before the runs" if late else early
     # The values of each outcome by seed; for a contrast, the differences for seeds that both sides have.
     found: Figures = {}

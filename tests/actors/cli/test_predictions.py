@@ -1,12 +1,14 @@
 """Predictions are sealed before the runs and scored after; what was changed in between is named."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from actors.studies.experiments.run_measures import code_of_own
+from actors.studies.experiments.seals import read_sealed, scores_of_runs
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 from tests.catalogue import catalogue
 from tests.command import Prism
@@ -95,7 +97,7 @@ def test_predictions_are_scored_by_the_runs_of_their_experiment(prism: Prism) ->
     assert ran.code == 0, ran.err
     found, shown = json.loads(prism(*SCORE, "--json").out), prism(*SCORE).out
     assert found["text"].startswith("Predictions by A. Author, sealed ")
-    assert ", when its directory had no run, which only " in found["text"]
+    assert ", before the first run by this machine's clock and files, which only " in found["text"]
     assert (found["text"] in shown, "A lower CRPS is better" in shown, found["notes"]) == (True, True, [])
     assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
     late = json.loads(prism("experiment", "score", "e.yaml", "late.json", "--json").out)
@@ -108,6 +110,25 @@ def test_predictions_are_scored_by_the_runs_of_their_experiment(prism: Prism) ->
     assert prism(*SEAL, "--to", "more.json", "--seen").code == 0
     more = prism("experiment", "score", "e.yaml", "more.json")
     assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
+
+
+@pytest.mark.parametrize("kept", ["config.yaml", "log.jsonl"])
+def test_runs_that_were_elsewhere_during_the_sealing_are_noticed(prism: Prism, tmp_path: Path, kept: str) -> None:
+    out = tmp_path / "experiments" / "e"
+    cells, file = out / "cells", out / "cells" / "00" / kept
+    file.parent.mkdir(parents=True)
+    file.write_text('{"timestamp": "2026-01-01T00:00:00.5Z"}\n')
+    if kept == "config.yaml":
+        os.utime(file, (file.stat().st_mtime - 60,) * 2)
+    cells.rename(tmp_path / "away")
+    assert prism(*SEAL).code == 0
+    sealed = read_sealed(FILE)
+    early = scores_of_runs(sealed, [1], {}, out, [])
+    (tmp_path / "away").rename(cells)
+    late = scores_of_runs(sealed, [1], {}, out, [])
+    assert "before the first run by this machine's clock and files" in early.text
+    assert "not known to be from before the runs" in late.text
+    assert f", before the sealing at {sealed.at}: this is no prediction" in late.notes[0]
 
 
 MEASURES = {

@@ -108,6 +108,6 @@ def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Pr
     assert "cells 6, 6 of them to do, 1 at once" in said
     assert (
         "3 pairs can never reach p <= 0.05 with the test wilcoxon, two-sided, among 1 hypothesis: its smallest p is "
-        "0.25" in said
-    )
+        "0.25. Take at least 6 seeds." in said
+    )  # a direction would not help: p is then 0.125
     assert not Path("experiments").exists()
