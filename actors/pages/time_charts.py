@@ -61,8 +61,10 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
     left = [state for state in states if state not in kept and spent[state]]
     most = sorted(first.states, key=lambda state: -first.course.activity.shares.get(state, 0.0))[:2]
     told = listed([f"{state} ({share(first.course.activity.shares.get(state, 0.0))})" for state in most])
+    ticks = first.course.point_ticks
+    mean = f"as a mean of {ticks:,} ticks" if ticks > 1 else "after each tick"
     reading = (
-        f"The share of {first.show.agents} in each state, as a mean of {plural(first.course.point_ticks, 'tick')}; "
+        f"The share of {first.show.agents} in each state, {mean}; "
         f"each panel has its own scale. Most of the time they are in {told}{'' if is_alone else f' in {first.name}'}."
         f"{notes(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
         f"{f' Nobody was in {listed(never)} at the end of a tick.' if never else ''}"
@@ -213,8 +215,10 @@ def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], sou
         f"{notes(groups)}{beside}{_aim(panels)}"
     )
     numbers, length = first.rounds["round"], first.config.simulation.ticks_per_round
-    names = first.show.round_names(range(length - 1, int(numbers[-1]) * length, length)) or [*map(count, numbers)]
-    quarters = zip(names[-len(numbers) :], *(first.rounds[name] for name in _INDICATORS), strict=True)
+    names = [*map(count, numbers)]
+    if start is not None:  # the quarter of a simulated date says nothing of a round that is no quarter
+        names = first.show.round_names(range(length - 1, int(numbers[-1]) * length, length))[-len(numbers) :]
+    quarters = zip(names, *(first.rounds[name] for name in _INDICATORS), strict=True)
     rows = [(name, *(f"{value:.2f}" for value in values)) for name, *values in quarters]
     time = time_of(groups, lambda run, tick: place(round_of(run, tick)))
     unit = "quarter" if start is None else "year"

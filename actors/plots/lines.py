@@ -109,7 +109,7 @@ def over_time(
     every = [each for panel in panels.values() for each in panel.courses.values() if len(each.x)]
     low, high = min(float(each.x[0]) for each in every), max(float(each.x[-1]) for each in every)
     at = sorted({(min(max(place, low), high), color) for place, color in marks})[:MARKS_MAX]
-    numbers: Any = {**WHOLE}
+    numbers: Any = {**WHOLE} if low <= np.floor(high) else {}  # of less than a round it has no whole number
     if x == "year":
         numbers["labelExpr"] = "datum.value % 1 ? '' : format(datum.value, 'd')"
     time = alt.X("x:Q", axis=axis(x, **numbers), scale=alt.Scale(domain=[low, high], nice=False, zero=False))

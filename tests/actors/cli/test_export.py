@@ -1,5 +1,6 @@
 """`prism export`: what it says and refuses, and what is there after it failed: everything or nothing."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,6 +73,16 @@ def test_a_query_reads_several_runs_and_their_journals_and_is_printed_or_written
     lines = Path("tables/query.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ['"run"', '"run"', '"other"']
     assert Path("journals/query.csv").read_text().splitlines() == lines
+
+
+def test_what_a_question_does_not_have_is_null_in_its_journal(prism: Prism) -> None:
+    query = "SELECT count(*) AS all, count(memory) AS known FROM journal.questions"
+    told = prism("export", "run", "--sql", query, "--json")
+    assert (told.code, [row["known"] for row in json.loads(told.out)], json.loads(told.out)[0]["all"] > 0) == (
+        0,
+        [0],
+        True,
+    )
 
 
 def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Prism) -> None:

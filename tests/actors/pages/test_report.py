@@ -166,6 +166,15 @@ def test_a_run_without_posts_says_so_and_a_question_stays_a_text(tmp_path: Path)
     assert "Nobody posted anything, so there are no cascades." in page
 
 
+def test_rounds_of_an_economy_without_a_real_start_have_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "quick"
+    made = prism_alone("run", "-q", "--set=simulation.domain=economy", "--set=simulation.rounds=2", f"--out={path}")
+    assert made.code == 0
+    told = words_of(RunRecord(path, "quick"))
+    table = told[told.index("quarter</th>") :].split("</table>")[0]
+    assert re.findall(r"<tr><t[hd][^>]*>([^<]*)<", table) == ["1", "2"]
+
+
 def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, economy_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert prism_alone("report", str(run), "--out", str(out)).code == 0

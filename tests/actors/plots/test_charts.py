@@ -90,6 +90,11 @@ def test_counts_have_whole_numbers_at_their_axes_and_shares_at_most_all() -> Non
         assert all(number.is_integer() and number <= 100 for number in numbers)
 
 
+def test_the_axis_of_less_than_a_round_has_numbers() -> None:
+    panels = {name: Panel({"a": course([0.25, 0.5, 0.75], [[10, 11, 12]])}) for name in ("likes", "posts")}
+    assert {"0.4", "0.6"} <= {*texts_of(render(over_time(panels, "", "", x="round")))}
+
+
 @catalogue(
     "chart",
     [
