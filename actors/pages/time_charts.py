@@ -215,7 +215,7 @@ def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], sou
         f"{notes(groups)}{beside}{_aim(panels)}"
     )
     numbers, length = first.rounds["round"], first.config.simulation.ticks_per_round
-    names = [*map(count, numbers)]
+    names: Sequence[str] = [*map(count, numbers)]
     if start is not None:  # the quarter of a simulated date says nothing of a round that is no quarter
         names = first.show.round_names(range(length - 1, int(numbers[-1]) * length, length))[-len(numbers) :]
     quarters = zip(names, *(first.rounds[name] for name in _INDICATORS), strict=True)
