@@ -25,7 +25,7 @@ from actors.factory.own_code import sources_of, sources_sha256
 from actors.runs.compatibility import unknown_code_of
 from actors.store.manifest import CONFIG
 from tests.catalogue import catalogue
-from tests.command import begin
+from tests.command import begin, prism_alone
 from tests.paths import ROOT
 from tests.plain import plain_text
 
@@ -334,19 +334,20 @@ def test_code_that_was_edited_or_swapped_in_the_run_is_not_run(tmp_path: Path) -
 
 @OF_A_CHART
 def test_a_packed_run_is_looked_at_and_unpacked_without_its_code(made: Made, stranger: Person, tmp_path: Path) -> None:
-    packed = str(tmp_path / "run.prism")
-    assert made.maker.prism("pack", "run", "--out", packed).code == 0
-    *looked, refused = stranger.tries(
+    packed, unpacked = str(tmp_path / "run.prism"), str(tmp_path / "unpacked")
+    assert prism_alone("pack", str(made.maker.place / "run"), "--out", packed).code == 0
+    unpack, verify, refused, *again = stranger.tries(
         [
-            ("unpack", packed, "--out", str(tmp_path / "unpacked")),
+            ("unpack", packed, "--out", unpacked),
             ("verify", "--quick", packed),
             ("replay", "-q", packed),
+            ("replay", "-q", packed, "--trust"),
+            ("replay", "-q", unpacked),
         ]
     )
-    assert [each.code for each in looked] == [0, 0]
+    assert (unpack.code, verify.code) == (0, 0)
     assert (refused.code, refused.has_imported) == (2, False)
     assert f"allow it with --trust; `prism unpack {packed}` makes a directory of it" in refused.err
-    again = stranger.tries([("replay", "-q", packed, "--trust"), ("replay", "-q", str(tmp_path / "unpacked"))])
     assert [each.code for each in again] == [0, 0]  # it is known by what it says
 
 
