@@ -7,7 +7,9 @@ moves: the clock, and the network.
 from __future__ import annotations
 
 import json
+from asyncio import wrap_future
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from importlib.resources import files
@@ -18,6 +20,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -35,6 +38,7 @@ from actors.view.agent_panel import AgentPanel
 from actors.view.drawn import cascade_card, sections_of, sections_of_experiment, vega, written
 from actors.view.explainer import Explainer
 from actors.view.moment import moment_of
+from actors.view.network import Drawn
 from actors.view.run_list import RunLine, line_of, list_part, runs_below, shown
 from actors.view.viewed_experiment import cells_part, version_of
 from actors.view.viewed_run import ViewedRun
@@ -104,11 +108,13 @@ class Site:
             f"{part}/sections": self.sections,
             "/api/home": self.directory,
             api: self.run,
-            f"{api}/network": lambda request: {"words": self._opened(request).network.draw().words},
-            f"{api}/places": lambda request: self._opened(request).network.draw().packed(),
             f"{api}/states": self.states,
             f"{api}/cascades": self.cascades,
             f"{api}/person": self.person,
+        }
+        pictures: dict[str, Callable[[Drawn], Any]] = {
+            f"{api}/network": lambda drawn: {"words": drawn.words},
+            f"{api}/places": Drawn.packed,
         }
         return Starlette(
             routes=[
@@ -117,6 +123,7 @@ class Site:
                 Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
                 Route("/static/{name}", lambda request: _file(self.static, request.path_params["name"], request)),
                 *(Route(path, partial(_answered, work)) for path, work in works.items()),
+                *(Route(path, partial(self.picture, work)) for path, work in pictures.items()),
             ],
             exception_handlers={404: self._no_page},
         )
@@ -188,6 +195,18 @@ class Site:
         """Return the sections of the report of a run, as it is now."""
         run = self._opened(request)
         return sections_of(((run.path, run.label),), self._version(run))
+
+    async def picture(self, work: Callable[[Drawn], Any], request: Request) -> Response:
+        """Answer with the picture of a run's network. It takes long to draw, and no thread of the server waits."""
+        begun = list[Future[Drawn]]()
+        answer = await to_thread.run_sync(
+            _answered, lambda request: begun.append(self._opened(request).network.draw()), request
+        )
+        if begun:
+            with suppress(Exception):  # the answer tells it
+                await wrap_future(begun[0])
+            answer = await to_thread.run_sync(_answered, lambda _: work(begun[0].result()), request)
+        return answer
 
     def states(self, request: Request) -> bytes:
         """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from concurrent.futures import Future
+from threading import Lock, Thread
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +102,8 @@ class NetworkDrawing:
 
     def __init__(self, config: Config) -> None:
         self._config, self._lock, self._drawing = config, Lock(), Lock()
+        self._picture = Future[Drawn]()
+        self._picture.cancel()  # none is under way
         self.population: Population | None = None
         """The people, once they are made; None before."""
         self.drawn: Drawn | None = None
@@ -115,24 +118,32 @@ class NetworkDrawing:
                 self.population, _ = load_population(config.population, config.simulation.seed)
         return self.population
 
-    def draw(self) -> Drawn:
-        """Return the picture, made on the first call. It takes long.
+    def draw(self) -> Future[Drawn]:
+        """Return the picture, which is drawn by a thread of its own from the first call on. It takes long.
 
-        Raises:
-            ValueError: there is no network, or one too large.
+        It is a ValueError if there is no network, or one too large. A picture that failed is drawn anew.
         """
-        with self._drawing:  # its people can be asked for meanwhile
-            if self.drawn is None:
-                if (population := self.people()) is None:
-                    domain, size = self._config.simulation.domain, self._config.population.size
-                    has_people = "network" in show_of(self._config).pictures
-                    raise ValueError(
-                        f"{size:,} people are more than the {BUILT_MAX:,} whose ties are worked out here"
-                        if has_people
-                        else f"the domain {domain} has no network of people"
-                    )
-                self.drawn = _drawn(population)
-            return self.drawn
+        with self._drawing:
+            if self._picture.done() and self.drawn is None:
+                self._picture = Future()
+                self._picture.set_running_or_notify_cancel()  # so a request that is given up does not cancel it
+                Thread(target=self._draw, args=(self._picture,), name="network", daemon=True).start()
+            return self._picture
+
+    def _draw(self, picture: Future[Drawn]) -> None:
+        try:
+            if (population := self.people()) is None:
+                domain, size = self._config.simulation.domain, self._config.population.size
+                has_people = "network" in show_of(self._config).pictures
+                raise ValueError(
+                    f"{size:,} people are more than the {BUILT_MAX:,} whose ties are worked out here"
+                    if has_people
+                    else f"the domain {domain} has no network of people"
+                )
+            self.drawn = _drawn(population)
+            picture.set_result(self.drawn)
+        except Exception as error:  # noqa: BLE001  # it is raised where the picture is asked for
+            picture.set_exception(error)
 
 
 def _drawn(population: Population) -> Drawn:

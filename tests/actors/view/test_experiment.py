@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import anyio
+import httpx
 import numpy as np
 import pytest
+from anyio import create_task_group, to_thread, wait_all_tasks_blocked
 
 from actors.studies.causes.record import keep
 from actors.view import network
@@ -11,7 +14,8 @@ from actors.view.network import drawn_ties
 from prism.social.ties.graph import FollowGraph
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
-from tests.actors.view.asking import Asked, copied
+from tests.actors.view.asking import HOST, Asked, copied
+from tests.patience import HANG_S
 
 SHORT, LONG = CONDITIONS
 
@@ -56,6 +60,31 @@ def test_causes_are_shown_as_in_the_report_and_by_agent_and_new_ones_too(embedde
     words = "likes: its presence from tick 0 on: +3, 7 without it"
     assert words in asked.part("runs/own/agent?agent=1&tick=20")
     assert words not in asked.part("runs/own/agent?agent=2&tick=20")
+
+
+def test_requests_for_a_picture_that_is_being_drawn_keep_no_thread(tmp_path: Path, small_run: Path) -> None:
+    copied(small_run, tmp_path, "run")
+    asked = Asked(tmp_path, "run")
+    given = list[httpx.Response]()
+
+    async def ask(client: httpx.AsyncClient, path: str) -> None:
+        given.append(await client.get(f"/api/{path}", timeout=HANG_S))
+
+    async def all_of_them() -> None:
+        to_thread.current_default_thread_limiter().total_tokens = 2
+        async with (
+            httpx.AsyncClient(transport=httpx.ASGITransport(asked.guard), base_url=HOST) as client,
+            create_task_group() as tasks,
+        ):
+            with asked.read("run").network._lock, anyio.fail_after(HANG_S):  # so its people are not made
+                for _ in range(4):
+                    tasks.start_soon(ask, client, "runs/run/network")
+                await wait_all_tasks_blocked()
+                await ask(client, "home")
+                assert len(given) == 1
+
+    anyio.run(all_of_them)
+    assert ({each.status_code for each in given}, len({each.text for each in given[1:]})) == ({200}, 1)
 
 
 def test_lines_join_the_people_who_are_drawn_once_whoever_follows_whom(monkeypatch: pytest.MonkeyPatch) -> None:
