@@ -292,8 +292,10 @@ def directory() -> Path | None:
     """
     _refused.clear()
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    for name in (f"{home}/prism", f"{tempfile.gettempdir()}/prism-{os.getuid()}"):
+    for is_temporary in (False, True):
         try:
+            # Not asked for before it is needed: on a disk that cannot be written there is none.
+            name = f"{tempfile.gettempdir()}/prism-{os.getuid()}" if is_temporary else f"{home}/prism"
             place = Path(name).expanduser()
             if not place.is_absolute():
                 raise RuntimeError(f"XDG_CACHE_HOME is no absolute path: {home}")

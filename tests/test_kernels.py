@@ -137,6 +137,20 @@ def test_a_directory_that_others_may_write_to_holds_no_machine_code_under_any_um
     assert kernels.directory() == second
 
 
+def test_a_system_without_a_directory_for_temporary_files_has_one_for_machine_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_directory() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", no_directory)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert (place := kernels.directory()) is not None
+    assert place.parent == tmp_path / "prism"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert kernels.directory() is None
+
+
 def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -186,6 +186,8 @@ class KindNumbers:
         found = list[tuple[int, list[list[int]], list[bytes]]]()
         for number, shape in [each for each in enumerate(shapes) if each[1].name in tables]:
             columns, ends = tables[shape.name]
+            if not ends[-1:, -1].any():
+                continue
             places, pieces = np.append(0, ends[:, -1]), list[list[bytes]]()
             for values, (_, dtype) in zip(columns, shape.columns, strict=True):
                 if isinstance(values, Heap):

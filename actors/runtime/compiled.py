@@ -76,7 +76,7 @@ class Compiled(Activation):
         self.unanswered = 0
         # Divide the answers, objects and numbers, into updates and questions.
         forms, effects = self._forms, dict[int, Any]()
-        forms.learn(self._turns)
+        forms.learn(self._turns.forms, self._turns.asked)
         moved = forms.asks[numbers] == 0
         for place, (answer, _) in given.items():
             moved[place] = isinstance(answer, Update)
@@ -86,7 +86,7 @@ class Compiled(Activation):
             numbers[place] = self._turns.number(kind)
             if answer.effect is not None and not kind.effect:
                 effects[answer.agent] = answer.effect
-        forms.learn(self._turns)
+        forms.learn(self._turns.forms, self._turns.asked)
         updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)
         questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
         in_columns = asked or questions_of(questions, self._codec.contexts)
@@ -99,7 +99,7 @@ class Compiled(Activation):
         self, wave: Wave[Any], numbers: Ints
     ) -> tuple[Questions[Any] | None, dict[int, tuple[Question[Any], bytes]]]:
         """Return the questions of a wave in columns, or else by place, each as its agent would have encoded it."""
-        self._forms.learn(self._turns)
+        self._forms.learn(self._turns.forms, self._turns.asked)
         places = self._forms.asks[numbers].nonzero()[0]
         if not len(places):
             return None, {}

@@ -110,9 +110,9 @@ class Forms:
         self.asks = np.zeros(1, dtype=np.int64)
         """1 for each number that is a question's, else 0; the last place is that of ALONE."""
 
-    def learn(self, turns: Any) -> None:
-        """Take over the kinds of `Turns` that are new."""
-        if len(turns.forms) > len(self.kinds):
-            self.kinds += turns.forms[len(self.kinds) :]
+    def learn(self, forms: Sequence[Kind], asked: Mapping[int, QuestionKind]) -> None:
+        """Take over the kinds of `prism.domain.Turns` that are new."""
+        if len(forms) > len(self.kinds):
+            self.kinds += forms[len(self.kinds) :]
             self.asks = np.zeros(len(self.kinds) + 1, dtype=np.int64)
-            self.asks[[*turns.asked]] = 1
+            self.asks[[*asked]] = 1

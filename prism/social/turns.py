@@ -207,7 +207,7 @@ class SocialTurns(Turns):
         moves = [self.settled(Decisions(ticks.start, asked, chosen, source)) for asked, chosen in pending]
         if any((each == ALONE).any() for each in moves):
             return None
-        answers.learn(self)
+        answers.learn(self.forms, self.asked)
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
         known = TurnTables(answers.asks, world.kind_rows(answers.kinds), self._settled, self._with_view)
         if (known.kinds[:, EFFECT] > col.FEED).any():
