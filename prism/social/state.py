@@ -371,7 +371,8 @@ class SocialState:
         names = [*posts[0].attributes]
         table = np.zeros((len(self.given), max(1, len(names))))
         for place, name in enumerate(names):
-            table[1:, place] = words.numbers([post.attributes[name] for post in posts])
+            values = [post.attributes[name] for post in posts]
+            table[:, place] = words.numbers([type(values[0])(), *values])  # the first is for posts of no file
         codes = np.array(self.codes_of(post.topics for post in self.given), dtype=np.int64)
         order = np.argsort(owners, kind="stable")
         starts = np.searchsorted(owners[order], np.arange(len(self.t.people) + 1))

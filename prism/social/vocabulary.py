@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from prism.agents.social_agent import SocialAgent, relevance_of
-from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
+from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig, Value
 from prism.expressions import Field
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
@@ -220,8 +220,8 @@ def _item_of_agent(name: str) -> Reader:
     return lambda agent, _: agent.persona.attributes[name]
 
 
-def _item_of_view(mapping: str, name: str) -> Reader:
-    return lambda _, view: getattr(view, mapping)[name]
+def _item_of_view(mapping: str, name: str, missing: Value | None = None) -> Reader:
+    return lambda _, view: getattr(view, mapping).get(name, missing)
 
 
 def social_vocabulary(
@@ -249,7 +249,8 @@ def social_vocabulary(
             delays[field.name] = field.help
     for name, declaration in of_posts.items():
         field = fields[f"post.{name}"] = own_field(f"post.{name}", declaration, "what the file of posts says of it")
-        readers[field.name] = _item_of_view("attributes", name)
+        nothing = {"int": 0, "float": 0.0, "bool": False}.get(declaration.type, "")  # of a post that no file has
+        readers[field.name] = _item_of_view("attributes", name, nothing)
     return Vocabulary(
         fields=fields,
         readers=readers,

@@ -243,3 +243,15 @@ async def test_an_intervention_publishes_a_post_of_the_file() -> None:
     assert 3 in {each.agent for each in taken}
     with pytest.raises(ConfigError, match=r"interventions\[0\]\.publish\.post: expected the number of one of 30 posts"):
         simulation(interventions=[{"tick": 5, "publish": {"author": 3, "post": 31}}])
+
+
+async def test_a_post_that_is_not_from_the_file_has_no_values_in_every_way() -> None:
+    digests = set()
+    for way in ("resident", "compiled"):
+        said = {"text": "News.", "topics": ["food"], "quality": 0.9}
+        publishes = [{"tick": 2, "publish": {"author": author, **said}} for author in range(PEOPLE)]
+        run = simulation(run={"activation": way}, interventions=publishes)
+        await run.run()
+        assert not any(run.guard_errors().values())
+        digests.add(run.engine.digest.hexdigest())
+    assert len(digests) == 1
