@@ -1,7 +1,7 @@
 """A run's record, read to its end and further as it grows: states over time, and the states of any tick.
 
-Memory grows by the posts, and by some counts for each tick. The key frames, from which the states of a tick are worked
-out, are a bounded number. Nothing is written, and no lock is taken.
+Memory is bounded whatever the record's length, but for the posts: the course keeps a bounded number of ticks, and so do
+the key frames, from which the states of a tick are worked out. Nothing is written, and no lock is taken.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Followed:
         self._posts, self._new_posts = NO_POSTS, list[TableRows]()
         self._lock = Lock()
         self._counted = np.zeros(len(COUNTED), np.int64)
-        self._counts = list[Ints]()
-        """The counts of `COUNTED` and of each state after each tick, of shape (ticks, counts)."""
+        self._counts, self._stride, self._latest = list[Ints](), 1, np.empty((0, len(COUNTED)), np.int64)
+        """The counts of `COUNTED` and of each state after each `_stride` ticks, a row each, and after the last tick."""
         self._spacing = SPACING_BYTES
         self._key_frames = [self._key_frame()]
         self._cursor = self._key_frames[0]
@@ -129,13 +129,10 @@ class Followed:
     def course(self) -> Samples:
         """Return the course so far, fewer than SAMPLES_MAX ticks and the last tick that was read."""
         with self._lock:
-            if self._counts:
-                self._counts = [stacked(self._counts)]
-            stride = 1
-            while self.ticks // stride >= SAMPLES_MAX:
-                stride *= 2
-            ticks = sorted({*range(stride - 1, self.ticks, stride), *range(self.ticks)[-1:]})
-            rows = self._counts[0][ticks] if ticks else np.empty((0, len(COUNTED)), np.int64)
+            ticks, latest = [*range(self._stride - 1, self.ticks, self._stride)], self._latest[:0]
+            if self.ticks % self._stride:
+                ticks, latest = [*ticks, self.ticks - 1], self._latest
+            rows = stacked([*self._counts, latest])
         return Samples(ticks, rows[:, len(COUNTED) :].tolist(), rows[:, : len(COUNTED)].tolist())
 
     def states_at(self, tick: int) -> StateNumbers:
@@ -182,10 +179,14 @@ class Followed:
         counted = np.column_stack(columns).cumsum(axis=0) + self._counted
         if (posts := tables.get("posts")) is not None:
             self._new_posts.append(posts)
-        self._counts.append(np.hstack((counted, inside)))
+        rows = np.hstack((counted, inside))
+        self._counts.append(rows[-(block.first + 1) % self._stride :: self._stride].copy())
+        self._latest = stacked([self._latest, rows])[-1:].copy()
         if block.ticks:
             self._counted = counted[-1]
         self.ticks = block.first + block.ticks
+        while self.ticks // self._stride >= SAMPLES_MAX:
+            self._counts, self._stride = [stacked(self._counts)[1::2].copy()], 2 * self._stride
         self._end = block.end or self._end
         # 2. A key frame, if it is its turn.
         if self._end.offset - self._key_frames[-1].offset >= self._spacing:
