@@ -228,9 +228,8 @@ class OracleCounters:
         So the counts are right as soon as a resumed run begins, even for answers that it will not ask for again.
         """
         self._add_effort(effort)
-        self._counts["calls", ""] += sum(
-            effort.retries.values()
-        )  # the calls that led to answers are counted with those
+        # The calls that led to answers are counted with those.
+        self._counts["calls", ""] += sum(effort.retries.values())
         self._has_effort = True
 
     def replace_effort(self, effort: Effort) -> None:

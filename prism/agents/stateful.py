@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from copy import deepcopy
 from enum import StrEnum
 from numbers import Integral
 from operator import attrgetter
@@ -201,7 +200,7 @@ class StatefulAgent(Generic[S]):
 
         A subclass that keeps something else returns what nobody changes later, such as an id.
         """
-        return deepcopy(context) if isinstance(context, dict) else None
+        return _copy_of(context, {}) if isinstance(context, dict) else None
 
     def recalled(self, remembered: Any) -> dict[str, Any] | None:
         """Return what was remembered, as records of the history have it."""
@@ -254,3 +253,21 @@ def whole(name: str, value: object, *, least: int | None = 0) -> int:
     if least is not None and value < least:
         raise ValueError(f"{name} must be {'above 0' if least else '0 or more'}, got {int(value)}")
     return int(value)
+
+
+def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
+    # Only containers are copied. `deepcopy` refuses locks, and copies all people of a network that a context holds.
+    # `copies` is {id of a container: its copy}, so that the copy of one that holds itself comes to an end.
+    if id(value) in copies:
+        return copies[id(value)]
+    if isinstance(value, dict):
+        copy: Any = copies.setdefault(id(value), {})
+        copy.update((key, _copy_of(item, copies)) for key, item in value.items())
+    elif isinstance(value, list):
+        copy = copies.setdefault(id(value), [])
+        copy.extend(_copy_of(item, copies) for item in value)
+    elif type(value) is tuple:
+        copy = tuple(_copy_of(item, copies) for item in value)
+    else:
+        copy = set(value) if isinstance(value, set) else value
+    return copy

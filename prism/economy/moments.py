@@ -170,6 +170,9 @@ def standardised_moment(column: Sequence[float], power: int) -> float:
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
-    # Sums cannot tell: the mean of twelve times 0.1 is not 0.1. The squares of tiny differences are 0.
+    # Sums cannot tell: the mean of twelve times 0.1 is not 0.1.
     varies = all(min(column) < max(column) and np.var(column) > 0.0 for column in (first, second))
-    return statistics.correlation(first, second) if varies else math.nan
+    try:
+        return statistics.correlation(first, second) if varies else math.nan
+    except statistics.StatisticsError:  # the product of the squares of tiny differences is 0
+        return math.nan

@@ -78,9 +78,13 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 def read_tokens(body: bytes) -> tuple[Token, ...]:
     """Return the tokens with their probabilities in a reply of either interface. Raises: ValueError."""
     found = msgspec.json.decode(body)
-    choices = found.get("choices")  # of OpenAI's interface; `logprobs` beside it is Ollama's
-    listed = choices[0]["logprobs"] if choices and choices[0].get("logprobs") else {"content": found.get("logprobs")}
-    return msgspec.convert(listed["content"] or (), tuple[Token, ...])
+    try:
+        choices = found.get("choices")  # of OpenAI's interface; `logprobs` beside it is Ollama's
+        listed = choices[0].get("logprobs") if choices else None
+        tokens = listed.get("content") if listed else found.get("logprobs")
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError("the probabilities of the tokens have another shape") from error
+    return msgspec.convert(tokens or (), tuple[Token, ...])
 
 
 class Form(NamedTuple):

@@ -279,7 +279,7 @@ def make_backend(name: str, config: LLMConfig, environment: Mapping[str, str]) -
 def log_prompt(request: ChatRequest | ChoiceRequest) -> None:
     """Log the text of a request to a server at DEBUG: its messages, or its instructions, situation and options."""
     if not _log.isEnabledFor(logging.DEBUG):  # prompts are long
-        return  # most have none
+        return
     if isinstance(request, ChatRequest):
         text = "\n\n".join(message.content for message in request.messages)
     else:

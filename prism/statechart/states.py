@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum, unique
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 S = TypeVar("S", bound=StrEnum)
 """The states of one chart. A chart works over any StrEnum; `AgentState` is the social one."""
@@ -62,13 +61,3 @@ def most_passive(options: Iterable[S]) -> S:
         return order.index(state)
 
     return min(options, key=rank)
-
-
-def agents_in_state(state: AgentState, agents: Iterable[Any]) -> int:
-    return sum(agent.state == state for agent in agents)
-
-
-def state_distribution(agents: Iterable[Any]) -> dict[AgentState, int]:
-    """Return the number of agents in each state: every state, also the empty ones, in the order of `AgentState`."""
-    counts = Counter(agent.state for agent in agents)
-    return {state: counts[state] for state in AgentState}

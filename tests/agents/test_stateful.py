@@ -1,5 +1,6 @@
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy
@@ -136,3 +137,12 @@ def test_what_happens_to_a_context_later_does_not_change_the_history() -> None:
     assert record.context is not None
     kept = record.context["post"]
     assert (kept["tags"], kept["seen"], kept["pair"], kept["itself"] is kept) == (["a"], {1}, ([1], 2), True)
+
+
+def test_a_context_may_hold_what_cannot_be_copied() -> None:
+    moving, held = agent(), {"lock": Lock(), "seen": [1]}
+    moving.enter(SCROLLING, "feed_ready", 5, held)
+    (record,) = moving.state_history
+    assert record.context == held
+    assert record.context["lock"] is held["lock"]
+    assert record.context["seen"] is not held["seen"]

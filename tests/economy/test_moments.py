@@ -141,3 +141,7 @@ def test_real_columns_are_those_of_a_run_and_of_a_period_its_quarters() -> None:
 def test_columns_without_moments_are_refused(series: dict[str, list[float]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         moments(series)
+
+
+def test_tiny_differences_have_no_correlation() -> None:
+    assert math.isnan(autocorrelation([0.0, 1e-100, 3e-100, 2e-100, 0.0]))

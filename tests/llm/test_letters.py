@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prism.llm import Distribution, LLMConfig, SocialModelOracle
-from prism.llm.letters import Token, at_temperature, read_weights
+from prism.llm.letters import Token, at_temperature, read_tokens, read_weights
 from prism.llm.port import ChoiceRequest
 from prism.llm.spending import metered
 from prism.statechart import AgentState
@@ -41,6 +41,17 @@ def lists(mode: Logprobs) -> ServerSettings:
 def breaking(fault: Fault, *, at: int) -> ServerSettings:
     """Return settings of a server with sound probabilities that fails in this call."""
     return ServerSettings(logprobs=Logprobs.GRAMMAR, systemone=CHAT_ONLY, faults=FaultPlan(at={at: fault}))
+
+
+@pytest.mark.parametrize("logprobs", ['"x"', "[1]", "5", '{"content": 5}', '{"content": [{"token": 5}]}'])
+def test_probabilities_of_another_shape_are_an_unusable_answer(logprobs: str) -> None:
+    with pytest.raises(ValueError, match=r"shape|Expected"):
+        read_tokens(f'{{"choices": [{{"logprobs": {logprobs}}}]}}'.encode())
+
+
+def test_probabilities_in_the_form_of_older_servers_are_none() -> None:
+    older = b'{"choices": [{"logprobs": {"tokens": ["A"], "token_logprobs": [-0.1]}}]}'
+    assert read_tokens(older) == ()
 
 
 @catalogue(

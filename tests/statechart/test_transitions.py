@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 from prism.economy.chart import ECONOMY_CHART
 from prism.errors import StatechartError
 from prism.social.chart import SOCIAL_CHART
-from prism.statechart import (
-    STATE_DESCRIPTIONS,
-    AgentState,
-    StateTransition,
-    Transition,
-    agents_in_state,
-    most_passive,
-    question_kinds,
-    state_distribution,
-)
+from prism.statechart import STATE_DESCRIPTIONS, AgentState, StateTransition, Transition, most_passive, question_kinds
+from prism.statechart.queries import agents_in_state, state_distribution
 from tests.catalogue import catalogue
 from tests.statechart.charts import IDLE, SCROLLING, Person
 
