@@ -106,6 +106,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         faults: calls that fail, and how.
         reply: says what the model says, from the messages, the options and the format, instead of made-up values.
         keeps: the latest exchanges that `ModelServer.calls` has.
+
+    Raises:
+        ServerSettingsError: a model has no name.
     """
 
     models: tuple[str, ...] = ("llama3.2",)
@@ -114,3 +117,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     faults: FaultPlan = FaultPlan()
     reply: Reply | None = None
     keeps: int = 10_000
+
+    def __post_init__(self) -> None:
+        if not all(name.strip() for name in self.models):
+            raise ServerSettingsError("models", "each needs a name")

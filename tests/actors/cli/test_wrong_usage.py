@@ -103,6 +103,7 @@ kept => kept/prism.yaml: exists already and was left as it is
 --settings sise => no setting has 'sise' in its name
 # testing serve --port 0
 --fault hang=0.9 --fault cut=0.2 => shares of faults: must be at least 0 and at most 1 together, not
+--model '' => models: each needs a name
 --fault fire=0.1 => Invalid value for '--fault': 'fire=0.1' is not NAME=SHARE, as in hang=0.1; faults are hang, cut,
 --fault-at x=hang => Invalid value for '--fault-at': 'x=hang' is not N=NAME, as in 3=reset
 --latency inf => Invalid value for '--latency': inf is not in the range 0<=x<=3600
