@@ -95,6 +95,13 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
+def _listed(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise StatechartError(f"a chart's {name} must be a list of them, got {shown(values)}") from None
+
+
 class Movable(Protocol[S]):
     """An object that a chart moves: a `StatefulAgent`, or any other with a state.
 
@@ -119,7 +126,7 @@ class Statechart(Generic[S]):
     """
 
     def __init__(self, states: Iterable[S], transitions: Iterable[Transition[S]], initial: S) -> None:
-        listed = tuple(states)
+        listed: tuple[S, ...] = _listed("states", states)
         for state in (initial, *listed):
             stated: object = state
             if not isinstance(stated, StrEnum):
@@ -130,7 +137,7 @@ class Statechart(Generic[S]):
         self._known = ", ".join(sorted(self.states)) or "none"
         if initial not in self.states:
             raise StatechartError(f"initial state {initial!r} is not among the chart's states: {self._known}")
-        self.transitions = tuple(transitions)
+        self.transitions: tuple[Transition[S], ...] = _listed("rows", transitions)
         self.initial = initial
         self.guard_errors: list[GuardErrors] = []
         """One entry for each row whose guard has raised. Counters, not part of the chart's meaning."""
