@@ -90,7 +90,7 @@ def in_real_time(people: int, rounds: int, lookahead: int) -> Use:
         domain = build_domain(config).domain
 
         async def run() -> int:
-            async with open_oracle(config, domain, None) as opened:
+            async with open_oracle(config, domain.oracle, None) as opened:
                 server.settings = ServerSettings(slots=SLOTS, latency=latency)
                 before = len(server.calls)
                 await Simulation(config, domain, opened.oracle).run()
