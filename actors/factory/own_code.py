@@ -92,9 +92,8 @@ class KnownCode:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(
-                    descriptor, "".join(f"{key}\n" for key in new).encode()
-                )  # one write: processes that do so at once do not mix their lines
+                # One write: processes that do so at once do not mix their lines.
+                os.write(descriptor, "".join(f"{key}\n" for key in new).encode())
             finally:
                 os.close(descriptor)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from _thread import start_new_thread
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,7 +29,7 @@ KEPT = "what was committed is safe: continue with `prism resume`"
 SHOW_CURSOR = b"\x1b[?25h\n"
 
 
-class StopSignal:
+class StopSignal(ABC):
     """A task that waits for a signal, and stops the run.
 
     Args:
@@ -42,9 +43,9 @@ class StopSignal:
         self._within_s = within_s
         self.received: signal.Signals | None = None
 
+    @abstractmethod
     async def run(self) -> None:
         """Wait for the first signal, and stop the run."""
-        raise NotImplementedError
 
 
 class StopOnSignal(StopSignal):

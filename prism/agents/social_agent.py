@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -11,7 +10,7 @@ import msgspec
 
 from prism.agents.stateful import StatefulAgent, whole
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.config.attributes import TRAITS, Value
+from prism.config.attributes import Value
 from prism.config.model import RelevanceConfig
 from prism.quoting import shown
 from prism.rng import Draw
@@ -132,10 +131,30 @@ class SocialAgent(StatefulAgent[AgentState]):
         """The person's own attributes by name, in the order of the configuration."""
         return MappingProxyType(self.persona.attributes)
 
-    openness, conscientiousness, extraversion, agreeableness, neuroticism = (
-        property(attrgetter(f"persona.traits.{trait}")) for trait in TRAITS
-    )
-    """The traits, each from -1 to 1; 0 if it is not known."""
+    @property
+    def openness(self) -> float:
+        """Openness to experience: conventional to curious, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.openness
+
+    @property
+    def conscientiousness(self) -> float:
+        """Conscientiousness: spontaneous to orderly, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.conscientiousness
+
+    @property
+    def extraversion(self) -> float:
+        """Extraversion: reserved to outgoing, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.extraversion
+
+    @property
+    def agreeableness(self) -> float:
+        """Agreeableness: blunt to warm, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.agreeableness
+
+    @property
+    def neuroticism(self) -> float:
+        """Neuroticism: calm to anxious, from -1 to 1; 0 if it is not known."""
+        return self.persona.traits.neuroticism
 
     @property
     def facts(self) -> Mapping[str, Value]:
@@ -155,11 +174,15 @@ class SocialAgent(StatefulAgent[AgentState]):
     def engagement_threshold(self, value: float) -> None:
         self.persona = _with_threshold(self.persona, value)
 
-    low_threshold, high_threshold = (
-        property(attrgetter("persona.low_threshold")),
-        property(attrgetter("persona.high_threshold")),
-    )
-    """The relevance up to which the person ignores a post, and that from which the person acts without an oracle."""
+    @property
+    def low_threshold(self) -> float:
+        """The relevance up to which the person ignores a post; 0 to 1."""
+        return self.persona.low_threshold
+
+    @property
+    def high_threshold(self) -> float:
+        """The relevance from which the person acts on a post without an oracle; 0 to 1."""
+        return self.persona.high_threshold
 
     def relevance(self, view: PostView) -> float:
         """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""

@@ -1,4 +1,4 @@
-"""Runs with other code than theirs, of PRISM or of a domain of one's own: refused by a resume, and a fork goes on."""
+"""Runs whose code has changed, in PRISM or in their own domain: a resume refuses them, and a fork goes on."""
 
 import json
 import shutil
