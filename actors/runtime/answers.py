@@ -13,9 +13,10 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from prism.agents import Question, Trigger, Update
 from prism.agents.contexts import Contexts
-from prism.agents.questions import QuestionKind, Questions
+from prism.agents.questions import Answered, QuestionKind, Questions
 from prism.agents.waves import Kind, Updates, kind_of
 from prism.domain import Stretch
+from prism.statechart import Oracle
 
 
 class Answers(NamedTuple):
@@ -130,8 +131,10 @@ class Activation:
         """
         raise NotImplementedError
 
-    def stretch(self, *_: Any, **__: Any) -> Stretch | None:
-        """Run ticks together, as `Compiled.stretch` can; return their outcome, None if they must be run one by one."""
+    def stretch(
+        self, _ticks: range, _delay: int, _oracle: Oracle[Any], _pending: Sequence[Answered], /
+    ) -> Stretch | None:
+        """Run ticks together, as `prism.domain.Turns.stretch`; return their outcome, or None to run them one by one."""
         return None
 
     def end(self) -> None:
