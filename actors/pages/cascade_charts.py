@@ -12,7 +12,7 @@ import numpy as np
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import group_name
 from actors.pages.html import tag
-from actors.pages.words import count, listed, plural, share
+from actors.pages.words import count, listed, share
 from actors.pages.words import pages_number as digits
 from actors.plots.cascades import (
     cascade,
@@ -29,6 +29,7 @@ from prism.quoting import visible
 from prism.scorecard.social import Feed
 from prism.scorecard.trees import Shapes, shapes_in, together
 from prism.social.people.population import Population
+from prism.wording import counted
 
 REAL: Final = "real cascades"
 FEW: Final = 5
@@ -53,15 +54,15 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     young = [sum(feed.left_out for feed in group) for group in feeds]
     if any(young):
         told = [
-            f"{plural(number, 'original')}{f' ({group_name(group)})' if len(groups) > 1 else ''}"
+            f"{counted(number, 'original')}{f' ({group_name(group)})' if len(groups) > 1 else ''}"
             for number, group in zip(young, groups, strict=True)
         ]
         note = f" Left out: {listed(told)} of the last rounds, which may still grow."
     if real is not None:
-        least, real_ones = int(real.size.min()), plural(len(real.size), "real cascade")
+        least, real_ones = int(real.size.min()), counted(len(real.size), "real cascade")
         comparable = [shapes.where(shapes.size >= least) for shapes in kept]
         if least > 1 and all(len(shapes.size) >= FEW for shapes in comparable):
-            kept, ours = comparable, plural(sum(len(shapes.size) for shapes in comparable), "simulated cascade")
+            kept, ours = comparable, counted(sum(len(shapes.size) for shapes in comparable), "simulated cascade")
             note += f" Only cascades of {least} posts and more: {ours} and {real_ones}."
         else:
             note += f" The {real_ones} have {least} posts and more; the run's have any size."
@@ -136,10 +137,10 @@ def tree_chart(
     at = {post.post: index for index, post in enumerate(posts)}
     above = np.array([-1 if post.parent is None else at[post.parent] for post in posts])
     shape, first = shapes_in(above, np.zeros(len(posts))), posts[0]
-    liked = "" if likes is None else f", {plural(sum(likes[post.post] for post in posts), 'like')}"
+    liked = "" if likes is None else f", {counted(sum(likes[post.post] for post in posts), 'like')}"
     reading = (
         f"By {called(first.author)}, tick {first.tick:,} (round {first.tick // config.simulation.ticks_per_round + 1:,}"
-        f"): {plural(len(posts), 'post')} with the original, depth {shape.depth[0]}, structural virality "
+        f"): {counted(len(posts), 'post')} with the original, depth {shape.depth[0]}, structural virality "
         f"{shape.virality[0]:.2f}{liked}."
         + (f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else "")
     )

@@ -8,11 +8,12 @@ from urllib.parse import quote
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.html import Node, tag
 from actors.pages.page_frame import grid, missing
-from actors.pages.words import pages_number, plural, span
+from actors.pages.words import pages_number, span
 from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT
 from actors.studies.causes.record import Cause, Causes, Kept, answered_words, chance_words, number, signed, tried_words
 from prism.palette import BLUE
+from prism.wording import counted
 
 
 def cause_parts(kept: Kept, ticks: int) -> list[Node]:
@@ -21,7 +22,9 @@ def cause_parts(kept: Kept, ticks: int) -> list[Node]:
     for place, found in enumerate(kept.found):
         inside: list[Node] = [tag("p", _summary(found))]
         if found.ticks != ticks:
-            inside.append(missing(f"It was worked out after {plural(found.ticks, 'tick')}; the run has {ticks:,} now."))
+            inside.append(
+                missing(f"It was worked out after {counted(found.ticks, 'tick')}; the run has {ticks:,} now.")
+            )
         inside += [grid([_effects(found)], f"cause-{place}")] if found.causes else []
         tried = map(tried_words, found.tried)
         inside.append(tag("ul", *(tag("li", text) for text in (*tried, *answered_words(found), *found.notes))))
@@ -37,7 +40,7 @@ def anchor(of: str) -> str:
 
 def _summary(found: Causes) -> str:
     """Return the outcome and its largest cause in sentences."""
-    head = f"It is {number(found.value)} after {plural(found.ticks, 'tick')}."
+    head = f"It is {number(found.value)} after {counted(found.ticks, 'tick')}."
     if not found.causes:
         return f"{head} Nothing that was undone changes it." if found.tried else head
     first = found.causes[0]

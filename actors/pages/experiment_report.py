@@ -22,7 +22,7 @@ from actors.pages.experiment_charts import (
 )
 from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
-from actors.pages.words import count, listed, pages_number, place_of, plural, span
+from actors.pages.words import count, listed, pages_number, place_of, span
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.over_time import read_over_time
 from actors.studies.experiments.record import CellState, ExperimentRecord
@@ -38,6 +38,7 @@ from actors.studies.replications.ledger import (
 )
 from prism.experiment.hypothesis_tests import Comparison
 from prism.quoting import as_text
+from prism.wording import counted
 
 SEEDS_SHOWN = 12
 WORDS_MAX = 40
@@ -57,7 +58,9 @@ def header(record: ExperimentRecord, title: str) -> Element:
     """Return the top of the page: the question, its answer, what is missing, and what was run."""
     experiment = record.plan.experiment
     states = Counter(cell.state for cell in record.cells)
-    planned = "before any result" if not record.plan.cells_done else f"after {plural(record.plan.cells_done, 'result')}"
+    planned = (
+        "before any result" if not record.plan.cells_done else f"after {counted(record.plan.cells_done, 'result')}"
+    )
     told = [
         ("conditions", count(len(experiment.conditions))),
         ("seeds", count(len({cell.seed for cell in record.cells}))),
@@ -86,9 +89,9 @@ def remarks_of(record: ExperimentRecord) -> list[Element]:
 def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[str]:
     left = len(record.cells) - states[CellState.DONE]
     if left and not record.is_final:
-        going = f", {plural(states[CellState.RUNNING], 'cell')} under way" if states[CellState.RUNNING] else ""
+        going = f", {counted(states[CellState.RUNNING], 'cell')} under way" if states[CellState.RUNNING] else ""
         yield (
-            f"The experiment has not ended: {left:,} of its {plural(len(record.cells), 'cell')} are missing{going}. "
+            f"The experiment has not ended: {left:,} of its {counted(len(record.cells), 'cell')} are missing{going}. "
             "What is below was worked out of the others, and will change. Measures of your own and thresholds "
             "are only known at the end."
         )
@@ -96,10 +99,10 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
         yield "All cells are done, but the outcome is not written yet: run the experiment again to have it."
     if record.is_final and record.outcome.missing:
         lost = sum(map(len, record.outcome.missing.values()))
-        yield f"{plural(lost, 'cell')} of {len(record.cells):,} {'has' if lost == 1 else 'have'} no result."
+        yield f"{counted(lost, 'cell')} of {len(record.cells):,} {'has' if lost == 1 else 'have'} no result."
     if record.plan.cells_done:
         yield (
-            f"This plan was made when {plural(record.plan.cells_done, 'cell')} had a result already. Hypotheses that "
+            f"This plan was made when {counted(record.plan.cells_done, 'cell')} had a result already. Hypotheses that "
             "no plan before the first result had, or that meant something else then, are exploratory."
         )
 
@@ -133,7 +136,7 @@ def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
         parts = [grid(charts, "courses")]
         if courses.left_out:
             why = "two hundred of a condition are enough for a median and a band."
-            left = plural(courses.left_out, "cell")
+            left = counted(courses.left_out, "cell")
             parts.append(missing(f"{left} more are left out of these pictures: {why}"))
         yield Section("courses", "Inside the runs", parts)
     if record.plan.experiment.thresholds:

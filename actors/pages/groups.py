@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actors.pages.words import plural
 from actors.plots.lines import MARKS_MAX, Course, course
 from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import RunGroup, RunRecord
+from prism.wording import counted
 
 Values = Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]
 """Returns the places in time and the values of a run."""
@@ -66,4 +66,4 @@ def interventions_note(groups: Sequence[RunGroup]) -> str:
     if len(groups) > 1:
         return " Dotted lines: interventions."
     shown = f", of which {MARKS_MAX} are shown" if most > MARKS_MAX else ""
-    return f" Dotted lines: {plural(most, 'intervention')}{shown}."
+    return f" Dotted lines: {counted(most, 'intervention')}{shown}."

@@ -10,11 +10,12 @@ import numpy as np
 from actors.pages.card import Chart, Table, chart_of, table_of
 from actors.pages.html import Node, tag
 from actors.pages.words import SOURCES as SOURCE_WORDS
-from actors.pages.words import count, interval, plural, share, spread
+from actors.pages.words import count, interval, share, spread
 from actors.plots.rows import Row, rows
 from actors.results.run_record import RunGroup, RunRecord
 from prism.agents import DECIDED
 from prism.palette import SOURCES
+from prism.wording import counted
 
 _METHOD_WORDS = {
     "embedded": "embedded choice",
@@ -48,7 +49,7 @@ def sources_chart(groups: Sequence[RunGroup]) -> Chart | None:
     total, decided = first.course.sources.total(), sum(first.course.sources.get(name, 0) for name in DECIDED)
     reading = (
         f"{share(first.course.sources.get('rule', 0), total)} of {count(total)} transitions follow from a rule; "
-        f"{plural(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
+        f"{counted(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
     )
     cells = [(SOURCE_WORDS[name], *(run.course.sources.get(name, 0) for run in every)) for name in names]
     cells += [
@@ -121,12 +122,12 @@ def sharing_parts(run: RunRecord) -> list[Node]:
     if sharing is None or not sharing.shares:
         return []
     asked, ratio = sharing.asked_for_all + sharing.audited, f"{sharing.questions_per_call:,.1f} for each that was asked"
-    parts = [f"{plural(asked, 'question')} were asked, and {count(sharing.shared)} drew from what they got: {ratio}."]
+    parts = [f"{counted(asked, 'question')} were asked, and {count(sharing.shared)} drew from what they got: {ratio}."]
     if sharing.divergence is None:
         parts.append("There were no audits, so the error is not known.")
     else:
         bits = f"{interval(sharing.divergence, 4)} bits from what these people would have got"
-        parts.append(f"What was shared is {bits}, by {plural(sharing.audited, 'audit')}.")
+        parts.append(f"What was shared is {bits}, by {counted(sharing.audited, 'audit')}.")
     cells = [
         (
             f"{each.trigger} ({each.state}): {option}",

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from actors.pages.card import Chart, as_svg, card
 from actors.pages.html import Element, Node, page, tag
 from actors.pages.style import report_css
-from actors.pages.words import plural
 from actors.plots.render import as_files
 from prism.experiment.answer import Answer
+from prism.wording import counted
 
 _PICTURE = re.compile(
     r"<h3>([^<]*)</h3>\s*<div [^>]*>(<svg.*?</svg>)\s*</div>\s*<figcaption>(.*?)</figcaption>", re.DOTALL
@@ -115,5 +115,5 @@ def lead_of(answers: Sequence[Answer], limits: str) -> Element:
         named = [tag("span", answer.hypothesis, class_="quiet")] if several and answer.hypothesis else []
         parts.append(tag("p", f"{answer.text} ", *named, class_="answer"))
     if len(answers) > SHOWN_MAX:
-        parts.append(tag("p", f"{plural(len(answers) - SHOWN_MAX, 'answer')} more stand below.", class_="quiet"))
+        parts.append(tag("p", f"{counted(len(answers) - SHOWN_MAX, 'answer')} more stand below.", class_="quiet"))
     return tag("div", *parts, tag("p", limits, class_="limits quiet"), class_="answers")

@@ -30,7 +30,7 @@ from actors.pages.time_charts import (
     states_chart,
     world_chart,
 )
-from actors.pages.words import listed, plural
+from actors.pages.words import listed
 from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
 from actors.results.observed import Real, read_real
 from actors.results.run_record import Difference, RunGroup, RunRecord, feed_of_run, groups_of
@@ -40,6 +40,7 @@ from actors.studies.causes.track import CASCADE
 from prism.economy.moments import QUARTERS_MIN
 from prism.errors import InputError
 from prism.experiment.answer import Answer
+from prism.wording import counted
 
 COMMANDS_MAX = 8
 """The most runs whose commands are shown."""
@@ -264,5 +265,5 @@ def _again(runs: Sequence[RunRecord]) -> Section:
             tag("details", tag("summary", "Versions, digests and inputs"), depends),
         ]
     if (left := len(runs) - COMMANDS_MAX) > 0:
-        parts.append(missing(f"{plural(left, 'run')} more have the same commands with their own directories."))
+        parts.append(missing(f"{counted(left, 'run')} more have the same commands with their own directories."))
     return Section("again", "How to make it again", parts)

@@ -10,13 +10,14 @@ from actors.display.words import duration, usd
 from actors.factory.input_files import plain_name
 from actors.pages.card import Table
 from actors.pages.groups import group_name
-from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share, sharing_notice, spread
+from actors.pages.words import NO_VALUE, count, listed, place_of, share, sharing_notice, spread
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many
+from prism.wording import counted
 
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
@@ -32,17 +33,17 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
         if run.is_damaged:
             found.append(
                 f"The journal of run {run.name} is damaged after {count(run.course.ticks)} of its "
-                f"{plural(length, 'tick')}: what follows is not shown, and no mean or median includes the run; "
+                f"{counted(length, 'tick')}: what follows is not shown, and no mean or median includes the run; "
                 f"`prism verify {place_of(run.path)}` says more."
             )
             continue
         if listed_run.status is not RunStatus.DONE and listed_run.ticks < length:
-            shown = f"this page shows {count(run.course.ticks)} of its {plural(length, 'tick')}"
+            shown = f"this page shows {count(run.course.ticks)} of its {counted(length, 'tick')}"
             found.append(f"Run {run.name}: {state_in_words(run)}; {shown} ({share(run.course.ticks, length)}).")
         elif run.summary is None:
             found.append(f"Run {run.name} has no summary of its end: its numbers are those of its journal.")
         if run.listed.fallbacks:
-            found.append(f"Run {run.name} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
+            found.append(f"Run {run.name} made {counted(run.listed.fallbacks, 'choice')} without its oracle.")
         if run.summary is not None and run.summary.sharing is not None:
             warned = sharing_notice(run.summary.sharing)
             found += [] if warned is None else [f"Run {run.name}: {warned}"]
@@ -97,7 +98,7 @@ def state_in_words(run: RunRecord) -> str:
     if run.is_damaged:
         return "damaged"
     if status is RunStatus.DONE:
-        return f"done, {plural(fallbacks, 'fallback')}" if fallbacks else "done"
+        return f"done, {counted(fallbacks, 'fallback')}" if fallbacks else "done"
     if status is RunStatus.STOPPED:
         return f"stopped by {run.listed.stopped_by}" if run.listed.stopped_by else "stopped"
     return "going on" if status is RunStatus.RUNNING else "ended without a summary"
@@ -171,8 +172,10 @@ def provenance(run: RunRecord) -> Table:
     rows += [("Python", manifest.python), ("platform", manifest.platform)]
     rows += [(package, version) for package, version in sorted(manifest.packages.items())]
     rows += [("oracle", manifest.oracle)] if manifest.oracle else []
-    rows += [("fork of", f"{fork.parent}, after {plural(fork.tick, 'tick')}") for fork in manifest.forks]
-    rows += [("resumed after", listed([plural(tick, "tick") for tick in manifest.resumed]))] if manifest.resumed else []
+    rows += [("fork of", f"{fork.parent}, after {counted(fork.tick, 'tick')}") for fork in manifest.forks]
+    rows += (
+        [("resumed after", listed([counted(tick, "tick") for tick in manifest.resumed]))] if manifest.resumed else []
+    )
     if run.summary is not None:
         rows.append(("computed in", duration(run.summary.wall_s)))
     return Table(("what", "value"), rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from actors.pages.card import Chart, Table, chart_of
 from actors.pages.groups import courses, notes, round_of, time_of
-from actors.pages.words import count, listed, plural, share, spread
+from actors.pages.words import count, listed, share, spread
 from actors.plots.lines import Panel, over_time
 from actors.plots.statechart import statechart
 from actors.plots.theme import color_of
@@ -22,6 +22,7 @@ from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments,
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.palette import state_styles
 from prism.quarter import Quarter
+from prism.wording import counted
 
 STATES_MAX: Final = 12
 """The most states that are drawn; the others are in the table."""
@@ -89,9 +90,9 @@ def chart_with_counts(run: RunRecord) -> Chart | None:
     if run.chart is None or not run.chart.arrows:
         return None
     never = sum(not arrow.count for arrow in run.chart.arrows)
-    taken = f"{plural(never, 'arrow')} never." if never else "Each was taken at least once."
+    taken = f"{counted(never, 'arrow')} never." if never else "Each was taken at least once."
     reading = (
-        f"{plural(len(run.states), 'state')} and {plural(len(run.chart.arrows), 'arrow')}; the wider an arrow, the "
+        f"{counted(len(run.states), 'state')} and {counted(len(run.chart.arrows), 'arrow')}; the wider an arrow, the "
         f"more often it was taken. {taken}"
     )
     drawn = statechart(run.chart, "The statechart, with what was done on it", reading)
@@ -154,7 +155,7 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
         own = courses(groups, partial(_values, name=name, is_total=number.is_total))
         panels[words] = Panel(own, least=0, target=number.target)
     left = len(names) - PANELS_MAX
-    left_out = f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
+    left_out = f" {counted(left, 'number')} more are in rounds.csv." if left > 0 else ""
     cells = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])

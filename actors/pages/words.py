@@ -32,10 +32,6 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def plural(number: float, noun: str) -> str:
-    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
-
-
 def share(part: float, whole: float = 1.0) -> str:
     """Return a part in percent; a dash where there is no whole."""
     if not whole:

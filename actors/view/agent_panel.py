@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from actors.pages.html import Element, Node, facts, tag
-from actors.pages.words import SOURCES, count, plural, text_of
+from actors.pages.words import SOURCES, count, text_of
 from actors.store.followed import Followed
 from actors.store.messages import of_agent, read_messages
 from actors.studies.causes.record import added_words, kept_causes
@@ -15,6 +15,7 @@ from prism.agents import Question, Update
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.social.posts.post import author_of
 from prism.social.ties.graph import tie_changes
+from prism.wording import counted
 
 T = TypeVar("T")
 STRETCH_BYTES = 24 << 20
@@ -103,7 +104,7 @@ class AgentPanel:
         if self.follows or self.followers:
             more = " …" if len(self.follows) > FOLLOWED_SHOWN else ""
             shown = [self._person(each) for each in sorted(self.follows)[:FOLLOWED_SHOWN]]
-            begin = f"{plural(len(self.followers), 'follower')}; follows {count(len(self.follows))}: "
+            begin = f"{counted(len(self.followers), 'follower')}; follows {count(len(self.follows))}: "
             ties = tag("p", begin, *shown, more)
         who = tag("details", tag("summary", tag("strong", "Who it is")), facts(known), ties, data_part="who")
         parts = [

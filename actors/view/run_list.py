@@ -15,7 +15,7 @@ from actors.core.errors import ActorError
 from actors.display.words import duration
 from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
-from actors.pages.words import count, plural
+from actors.pages.words import count
 from actors.results.run_record import Difference, differing, settings_in_words
 from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.store.manifest import CONFIG, read_summary
@@ -28,6 +28,7 @@ from prism.answers import figure
 from prism.config import Config
 from prism.errors import PrismError
 from prism.show import Show
+from prism.wording import counted
 
 RUNS_MAX = 500
 """Runs that are listed."""
@@ -138,9 +139,9 @@ def list_part(root: Path) -> list[Node]:
     rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
     left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
     return [
-        tag("p", f"{plural(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
+        tag("p", f"{counted(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
         tag("ul", *rows, class_="runs"),
-        *([tag("p", f"{plural(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
+        *([tag("p", f"{counted(more, 'setting')} more differ.", class_="quiet")] if more > 0 else []),
     ]
 
 

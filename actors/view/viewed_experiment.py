@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 from actors.pages.html import Element, Node, tag
-from actors.pages.words import count, plural
+from actors.pages.words import count
 from actors.studies.experiments.outcome import OUTCOME
 from actors.studies.experiments.plan import PlanFile
 from actors.studies.experiments.record import CellLine, CellState, cell_state, current_plan
 from actors.view.run_list import shown
+from prism.wording import counted
 
 CELLS_SHOWN = 2000
 """The most cells that are listed."""
@@ -40,7 +41,7 @@ def cells_part(path: Path) -> list[Node]:
     told = ", ".join(f"{count(counts[state])} {state}" for state in CellState if counts[state])
     planned = "when there were results already" if plan.cells_done else "before the first result"
     left = max(0, len(cells) - CELLS_SHOWN)
-    more = f" {plural(left, 'cell')} more are not listed." if left else ""
+    more = f" {counted(left, 'cell')} more are not listed." if left else ""
     rows = (
         tag("tr", tag("th", name, scope="row"), tag("td", *(_cell(name, cell) for cell in of)))
         for name, of in conditions.items()
