@@ -48,8 +48,8 @@ _TABLE = "answers (key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT
 
 TRIES: Final = 100
 PAUSE_S: Final = 0.02
-_PASSING: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY_RECOVERY")
-"""What a look meets while the process that records begins or ends: its log is there, and the index of it is not."""
+_PASSING: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY_RECOVERY", "SQLITE_READONLY_CANTINIT")
+"""What a look meets while the process that records begins or ends: its log is there, and the index of it is not yet."""
 
 T = TypeVar("T")
 
@@ -107,10 +107,15 @@ class TapeFile:
         address = f"{path.absolute().as_uri()}?mode=ro&readonly_shm=1" if mode == "look" else str(path)
         for tries_left in reversed(range(TRIES if mode == "look" else 1)):
             try:
+                ended = mode == "look" and not Path(f"{path}-wal").exists() and self._asks_for_a_log()
                 self._file = sqlite3.connect(
-                    address, uri=mode == "look", timeout=10.0, isolation_level=None, check_same_thread=False
+                    address + "&immutable=1" * ended,
+                    uri=mode == "look",
+                    timeout=10.0,
+                    isolation_level=None,
+                    check_same_thread=False,
                 )
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 raise TapeError(path, f"cannot be opened: {error}") from error
             try:
                 with self._statement("is no tape, or a damaged one"):
@@ -129,6 +134,14 @@ class TapeFile:
                 with suppress(sqlite3.Error):  # another process still has it open, or it is closed already
                     self._file.execute("PRAGMA journal_mode = DELETE")
             self._file.close()
+
+    def _asks_for_a_log(self) -> bool:
+        """Return whether the header says write-ahead mode: the end of a recording leaves it so during a look.
+
+        Not while this process has the tape open with its log: closing a file ends all of a process's locks on it.
+        """
+        with self.path.open("rb") as file:
+            return file.read(20)[18:] == b"\2\2"
 
     def _open(self) -> None:
         # Read before the first write: a file that is not a tape must stay unchanged.

@@ -182,6 +182,15 @@ for number in range(80):
     assert recorder.returncode == 0
 
 
+def test_a_tape_whose_recording_ended_during_a_look_can_be_looked_at(path: Path) -> None:
+    database("PRAGMA journal_mode = WAL")(path)  # the end of a recording cannot undo this while a look is open
+    before = path.read_bytes()
+    with closing(Tape(path, "look")) as look:
+        assert not look.statistics()
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
 async def ask_all(model: LanguageModel) -> list[object]:
     """Chats, choices and failures, in an order of their own."""
     said: list[object] = []
