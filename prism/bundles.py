@@ -34,13 +34,9 @@ _values = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 class Bundles(msgspec.Struct, frozen=True):
-    """All bundles of a world, packed. Iterating yields their pieces.
+    """All bundles of a world, packed. Iterating yields their pieces."""
 
-    Args:
-        common: those of what agents have in common; blocks: those of each block of agents, in order.
-    """
-
-    common: list[bytes]
+    common: list[bytes]  # those of what agents have in common; blocks: those of each block of agents, in order
     blocks: list[bytes]
 
     @staticmethod

@@ -59,16 +59,11 @@ class OnAccess(Sequence[T]):
 
 
 class Column(NamedTuple):
-    """A piece of a column.
-
-    Args:
-        data: msgpack of a list of values; or the bytes of numbers, as `prism.planes` has them.
-        dtype: the numbers; empty for a list. `ascends`: as of `in_planes`.
-    """
+    """A piece of a column."""
 
     name: str
-    data: bytes
-    dtype: str = ""
+    data: bytes  # msgpack of a list of values; or the bytes of numbers, as `prism.planes` has them
+    dtype: str = ""  # the numbers; empty for a list. `ascends`: as of `in_planes`.
     ascends: bool = False
 
     @property
@@ -151,17 +146,11 @@ def pack_items(name: str, items: Mapping[Any, Any]) -> Iterator[Column]:
 
 
 class Rows(NamedTuple):
-    """Lists of whole numbers in three arrays.
+    """Lists of whole numbers in three arrays."""
 
-    Args:
-        keys: the owner of each list.
-        lengths: of each list.
-        values: of all lists, one after the other.
-    """
-
-    keys: Ints
-    lengths: Ints
-    values: Ints
+    keys: Ints  # the owner of each list
+    lengths: Ints  # of each list
+    values: Ints  # of all lists, one after the other
 
 
 def pack_rows(name: str, rows: Rows) -> Iterator[Column]:

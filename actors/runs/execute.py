@@ -72,23 +72,18 @@ Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is ready to begin or to be resumed.
-
-    Args:
-        recorded: the ticks of its journal after the checkpoint, to be run again and compared.
-        digest: the digest after the journal's last tick.
-        checkpoint: the checkpoint to start from, whose columns are released then; None for tick 0.
-        is_whole: whether every file is as the run wrote it, as far as a resume can check. If not, a resume writes the
-            derived files again, even of a run that has all its ticks.
-    """
+    """A run that is ready to begin or to be resumed."""
 
     directory: RunDirectory
     config: Config
     manifest: Manifest
     domain: Domain
-    recorded: RecordedTicks
-    digest: str
+    recorded: RecordedTicks  # the ticks of its journal after the checkpoint, to be run again and compared
+    digest: str  # the digest after the journal's last tick
+    # the checkpoint to start from, whose columns are released then; None for tick 0
     checkpoint: Checkpoint | None = None
+    # whether every file is as the run wrote it, as far as a resume can check. If not, a resume writes the derived files
+    # again, even of a run that has all its ticks.
     is_whole: bool = True
 
     @property
@@ -123,17 +118,12 @@ class Display:
 
 
 class Host(NamedTuple):
-    """The process around a run: a command, a script or a notebook.
+    """The process around a run: a command, a script or a notebook."""
 
-    Args:
-        display: shows the run.
-        stop_signal: makes the task that waits for the signal to stop, given the function that stops the run and
-            `run.stop_within_s`.
-    """
-
-    display: Display = Display()
+    display: Display = Display()  # shows the run
     observer: Observer | None = None
     oracle: Oracle[Any] | None = None
+    # makes the task that waits for the signal to stop, given the function that stops the run and `run.stop_within_s`
     stop_signal: Callable[[Callable[[], None], float], StopSignal] = StopOnSignal
 
 

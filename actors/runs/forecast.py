@@ -48,26 +48,18 @@ _THREE_SENTENCES = " ".join(["Keep the rate as it is, since neither inflation no
 
 
 class Forecast(NamedTuple):
-    """The forecast of a whole run.
-
-    Args:
-        questions: more than calls where they share judgements.
-        usd: the cost of the calls; None without prices.
-        hours: the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down.
-        latency_s: the time of one call that this is computed with.
-        tick_s: the seconds that a tick takes without waiting for a model.
-        agents, ticks: the size of the rehearsal.
-    """
+    """The forecast of a whole run."""
 
     calls: int
-    questions: int
+    questions: int  # more than calls where they share judgements
     prompt_tokens: int
     completion_tokens: int
-    usd: float | None
+    usd: float | None  # the cost of the calls; None without prices
+    # the time of the calls, if the server takes `oracle.max_concurrency` of them at once without slowing down
     hours: float
-    latency_s: float
-    tick_s: float
-    agents: int
+    latency_s: float  # the time of one call that this is computed with
+    tick_s: float  # the seconds that a tick takes without waiting for a model
+    agents: int  # agents, ticks: the size of the rehearsal
     ticks: int
 
 

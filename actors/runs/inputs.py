@@ -45,16 +45,11 @@ _READ_ONLY = 0o444
 
 
 class Inputs(NamedTuple):
-    """The inputs of a run, as it keeps them.
+    """The inputs of a run, as it keeps them."""
 
-    Args:
-        config: the run's configuration, which names what is kept.
-        files: `{name of a kept file: as it was called}`.
-        code: `{name: content}` of its own code, without installed packages; empty if it has no own code.
-    """
-
-    config: Config
-    files: Mapping[str, str]
+    config: Config  # the run's configuration, which names what is kept
+    files: Mapping[str, str]  # `{name of a kept file: as it was called}`
+    # `{name: content}` of its own code, without installed packages; empty if it has no own code
     code: Mapping[str, bytes]
 
     @property

@@ -28,20 +28,14 @@ NAMED_MAX = 4
 
 
 class DoneIntervention(msgspec.Struct, frozen=True, kw_only=True):
-    """An intervention that was carried out.
+    """An intervention that was carried out."""
 
-    Args:
-        tick: the tick at whose beginning it happened; `round`: its round, from 1 on.
-        index: its place in the configuration's list, from 0 on.
-        kind: the kind of intervention, such as `publish`; `what`: its object, in words.
-        reactions: likes of a published post, and replies to it and reshares of it; None for another intervention.
-    """
-
-    tick: int
-    round: int
-    index: int
-    kind: str
-    what: str
+    tick: int  # the tick at whose beginning it happened
+    round: int  # its round, from 1 on
+    index: int  # its place in the configuration's list, from 0 on
+    kind: str  # the kind of intervention, such as `publish`
+    what: str  # its object, in words
+    # likes of a published post, and replies to it and reshares of it; None for another intervention
     reactions: int | None = None
 
 
@@ -141,19 +135,13 @@ def unused(
 
 
 class CoveredRow(NamedTuple):
-    """A row of a chart, as its author wrote it.
-
-    Args:
-        times: how often it was taken.
-        sources: the innermost states in which it holds.
-        is_shared: True if the count includes other rows that lead the same way.
-    """
+    """A row of a chart, as its author wrote it."""
 
     name: str
-    times: int
-    sources: tuple[str, ...]
+    times: int  # how often it was taken
+    sources: tuple[str, ...]  # the innermost states in which it holds
     row: RowDefinition
-    is_shared: bool = False
+    is_shared: bool = False  # True if the count includes other rows that lead the same way
 
 
 def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Step, int]) -> list[CoveredRow]:

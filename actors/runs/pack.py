@@ -68,15 +68,11 @@ _DAMAGED = (tarfile.TarError, ZlibError, EOFError, ValueError, RecursionError)
 
 
 class Written(NamedTuple):
-    """A pack that was written.
+    """A pack that was written."""
 
-    Args:
-        files: in it; `bytes`: of these; `packed_bytes`: of the pack.
-    """
-
-    files: int
-    bytes: int
-    packed_bytes: int
+    files: int  # in it
+    bytes: int  # of these
+    packed_bytes: int  # of the pack
 
 
 def pack(path: Path, out: Path) -> Written:

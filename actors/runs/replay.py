@@ -43,15 +43,11 @@ OnFrame = Callable[[int, bytes], Awaitable[None]]
 
 
 class Part(NamedTuple):
-    """A part of a run with one configuration: up to the tick of a fork, or to the end.
-
-    Args:
-        domain: the one that it describes, at its beginning; None to build it when its turn comes.
-    """
+    """A part of a run with one configuration: up to the tick of a fork, or to the end."""
 
     until: int
     config: Config
-    domain: Domain | None = None
+    domain: Domain | None = None  # the one that it describes, at its beginning; None to build it when its turn comes
 
 
 class Replay(RecordedBefore):

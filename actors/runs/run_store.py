@@ -68,18 +68,12 @@ class RecordedBefore(Record):
 
 
 class Batch(msgspec.Struct):
-    """Records that wait to be written.
+    """Records that wait to be written."""
 
-    Args:
-        answers: frames for the oracle's log; `frames`: frames for the journal.
-        table: the whole file of rounds, written anew; empty if only lines are added.
-        rows: lines for the file of rounds, which a resume repairs.
-    """
-
-    answers: list[bytes] = []
-    frames: list[bytes] = []
-    table: bytes = b""
-    rows: list[bytes] = []
+    answers: list[bytes] = []  # frames for the oracle's log
+    frames: list[bytes] = []  # frames for the journal
+    table: bytes = b""  # the whole file of rounds, written anew; empty if only lines are added
+    rows: list[bytes] = []  # lines for the file of rounds, which a resume repairs
 
 
 Execute = Callable[[Callable[[], None]], Awaitable[None]]

@@ -49,17 +49,12 @@ from prism.errors import ConfigError, PrismError
 
 
 class Finding(NamedTuple):
-    """The result of checking one file.
-
-    Args:
-        detail: the file's content or its fault, in words.
-        is_checked: False if it cannot be checked.
-    """
+    """The result of checking one file."""
 
     file: str
     is_good: bool
-    detail: str
-    is_checked: bool = True
+    detail: str  # the file's content or its fault, in words
+    is_checked: bool = True  # False if it cannot be checked
 
     @property
     def word(self) -> str:
@@ -67,17 +62,12 @@ class Finding(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """The result of checking a run's files.
-
-    Args:
-        ticks: whole ticks in the journal; `digest`: the digest after them.
-        header: the journal's header; None if it cannot be read.
-    """
+    """The result of checking a run's files."""
 
     findings: list[Finding]
-    ticks: int
-    digest: str
-    header: Header | None = None
+    ticks: int  # whole ticks in the journal
+    digest: str  # the digest after them
+    header: Header | None = None  # the journal's header; None if it cannot be read
 
     @property
     def is_good(self) -> bool:

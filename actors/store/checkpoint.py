@@ -44,20 +44,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a checkpoint in the other files.
+    """The place of a checkpoint in the other files."""
 
-    Args:
-        tick: ticks committed before it.
-        journal_bytes: the journal's length after them; `link`: its last link.
-        oldest_asked: the first tick whose questions may have answers that have not taken effect yet.
-        answers_end: the log's length; all of it is on the medium before the checkpoint is.
-    """
-
-    tick: int
-    journal_bytes: int
-    link: bytes
-    oldest_asked: int
-    answers_end: int
+    tick: int  # ticks committed before it
+    journal_bytes: int  # the journal's length after them
+    link: bytes  # its last link
+    oldest_asked: int  # the first tick whose questions may have answers that have not taken effect yet
+    answers_end: int  # the log's length; all of it is on the medium before the checkpoint is
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,15 +13,11 @@ from actors.core.files import open_own, opened
 
 
 class OpenFile(NamedTuple):
-    """A file that is open for reading.
+    """A file that is open for reading."""
 
-    Args:
-        read: returns at most so many bytes from an offset, fewer at the end: `read(offset, size)`.
-        size: returns its length in bytes.
-    """
-
+    # returns at most so many bytes from an offset, fewer at the end: `read(offset, size)`
     read: Callable[[int, int], bytes]
-    size: Callable[[], int]
+    size: Callable[[], int]  # returns its length in bytes
 
 
 class Disk(Protocol):

@@ -43,16 +43,11 @@ _WANTED = {"updates": ("agent", "kind"), "questions": (), "posts": OF_POSTS}
 
 
 class Samples(NamedTuple):
-    """Counts of a run, at some of its ticks.
+    """Counts of a run, at some of its ticks."""
 
-    Args:
-        ticks: the ticks after whose end the counts hold, ascending.
-        states: for each of them the number of agents in each state; `counted`: the counts of `COUNTED` so far.
-    """
-
-    ticks: list[int]
-    states: list[list[int]]
-    counted: list[list[int]]
+    ticks: list[int]  # the ticks after whose end the counts hold, ascending
+    states: list[list[int]]  # for each of them the number of agents in each state
+    counted: list[list[int]]  # the counts of `COUNTED` so far
 
 
 class _KeyFrame(NamedTuple):

@@ -55,39 +55,26 @@ NOT_IN_HEADER: Final = {
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The header of a journal: the version, seed, settings and input files of the run.
-
-    Args:
-        prism: the version that began the run.
-        config: the settings by section, without `NOT_IN_HEADER` and `METRICS_SECTION`.
-        config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
-        inputs: `{input file as the configuration names it: SHA-256}`.
-        tables: the tables of the run, by the numbers that its ticks name.
-        sealed: the sealed part, in the file of a journal that has one; never in the header that is read.
-    """
+    """The header of a journal: the version, seed, settings and input files of the run."""
 
     format: int = FORMAT
-    prism: str
+    prism: str  # the version that began the run
     seed: int
     agents: int
-    config: dict[str, Any]
-    config_sha256: str
-    inputs: dict[str, str]
-    tables: tuple[Shape, ...]
+    config: dict[str, Any]  # the settings by section, without `NOT_IN_HEADER` and `METRICS_SECTION`
+    config_sha256: str  # the SHA-256 of `config` as canonical JSON, hexadecimal
+    inputs: dict[str, str]  # `{input file as the configuration names it: SHA-256}`
+    tables: tuple[Shape, ...]  # the tables of the run, by the numbers that its ticks name
+    # the sealed part, in the file of a journal that has one; never in the header that is read
     sealed: Sealed | msgspec.UnsetType = msgspec.UNSET
 
 
 class Tail(NamedTuple):
-    """The beginning of `journal.prism`.
-
-    Args:
-        sealed: the part in segments; empty for a journal without segments.
-        at: the offset in the file of the first tick that is not sealed.
-    """
+    """The beginning of `journal.prism`."""
 
     header: Header
-    sealed: Sealed
-    at: int
+    sealed: Sealed  # the part in segments; empty for a journal without segments
+    at: int  # the offset in the file of the first tick that is not sealed
 
     @property
     def shift(self) -> int:
@@ -227,20 +214,14 @@ def _sealed_frames(disk: Disk, place: Place, sealed: Sealed) -> Iterator[tuple[i
 
 
 class JournalScan(NamedTuple):
-    """The result of reading a journal from a place on.
+    """The result of reading a journal from a place on."""
 
-    Args:
-        ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
-        links: `{offset after a frame: its link}`, for the offsets that were asked for.
-        damage: the reason why the frames end before the file does; None if they do not.
-        sealed: the part before damage in a sealed segment, where a crash leaves none; None without such damage.
-    """
-
-    ticks: int
-    end: int
-    link: bytes
-    links: dict[int, bytes]
-    damage: Damage | None
+    ticks: int  # whole ticks in the journal
+    end: int  # the offset after the last of them
+    link: bytes  # its link
+    links: dict[int, bytes]  # `{offset after a frame: its link}`, for the offsets that were asked for
+    damage: Damage | None  # the reason why the frames end before the file does; None if they do not
+    # the part before damage in a sealed segment, where a crash leaves none; None without such damage
     sealed: Sealed | None = None
 
 

@@ -97,16 +97,11 @@ def _holder(descriptor: int) -> str:
 
 
 class PhaseNote(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of the file.
-
-    Args:
-        since: Unix time at which the phase began.
-        reason: why the run waits; empty if it does not.
-    """
+    """The content of the file."""
 
     phase: Phase
-    since: float
-    reason: str = ""
+    since: float  # Unix time at which the phase began
+    reason: str = ""  # why the run waits; empty if it does not
 
 
 class PhaseFile:

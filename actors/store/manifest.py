@@ -19,73 +19,48 @@ NOT_AS_WRITTEN = "is not what the run has written"
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """The branching of a run from another.
+    """The branching of a run from another."""
 
-    Args:
-        parent: the other run's name: that of its directory.
-        tick: ticks that the two have in common.
-        digest: the digest after those ticks.
-        config: the file with the settings of those ticks.
-    """
-
-    parent: str
-    tick: int
-    digest: str
-    config: str
+    parent: str  # the other run's name: that of its directory
+    tick: int  # ticks that the two have in common
+    digest: str  # the digest after those ticks
+    config: str  # the file with the settings of those ticks
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a run before its last tick, on purpose.
+    """The end of a run before its last tick, on purpose."""
 
-    Args:
-        tick: ticks committed before it.
-        reason: the name of a signal, or another of `actors.core.phase`, but not an error.
-        detail: the failure of the server, in a word; empty if no server is the cause.
-    """
-
-    tick: int
-    reason: str
-    detail: str = ""
+    tick: int  # ticks committed before it
+    reason: str  # the name of a signal, or another of `actors.core.phase`, but not an error
+    detail: str = ""  # the failure of the server, in a word; empty if no server is the cause
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest of a run: its code, inputs, oracle and settings.
-
-    Args:
-        code: SHA-256 over the syntax trees of the code that decides everything in the journal.
-        domain_code: the same hash of the code of its own domain; empty for a domain that comes with PRISM.
-        inputs: `{input file: SHA-256}`.
-        oracle: the oracle in words: backend, model, server and its version, tape.
-        dialect: how the model's server is told the schema of an answer; empty without a server.
-        forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
-        resumed: the ticks at which it was resumed.
-        accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
-        stopped: the stop of the run before its last tick; None if it did not stop, or crashed.
-        sealed: `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations
-            from the start, the others from the end of the run.
-        checkpoints: the checkpoints that there were at the end of the run; empty while it is under way.
-        seal: the SHA-256 of the manifest with an empty seal.
-    """
+    """The manifest of a run: its code, inputs, oracle and settings."""
 
     python: str
     platform: str
     packages: dict[str, str]
-    code: str
-    domain_code: str = ""
+    code: str  # SHA-256 over the syntax trees of the code that decides everything in the journal
+    domain_code: str = ""  # the same hash of the code of its own domain; empty for a domain that comes with PRISM
     seed: int
-    inputs: dict[str, str]
-    oracle: str = ""
-    dialect: str = ""
+    inputs: dict[str, str]  # `{input file: SHA-256}`
+    oracle: str = ""  # the oracle in words: backend, model, server and its version, tape
+    dialect: str = ""  # how the model's server is told the schema of an answer; empty without a server
+    # the branchings that led to the run, the oldest first; empty for a run that is no fork
     forks: tuple[Fork, ...] = ()
-    resumed: tuple[int, ...] = ()
-    accepted: dict[str, Any] = {}
-    stopped: Stop | None = None
+    resumed: tuple[int, ...] = ()  # the ticks at which it was resumed
+    accepted: dict[str, Any] = {}  # `{setting: value}` that `prism resume --accept-settings` has changed
+    stopped: Stop | None = None  # the stop of the run before its last tick; None if it did not stop, or crashed
+    # `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations from the
+    # start, the others from the end of the run
     sealed: dict[str, str] = {}
+    # the checkpoints that there were at the end of the run; empty while it is under way
     checkpoints: tuple[str, ...] = ()
-    seal: str = ""
+    seal: str = ""  # the SHA-256 of the manifest with an empty seal
 
     @property
     def configs(self) -> tuple[str, ...]:

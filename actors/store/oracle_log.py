@@ -101,18 +101,12 @@ def create_answers(disk: Disk) -> None:
 
 
 class AnswersScan(NamedTuple):
-    """The result of reading an oracle's log.
+    """The result of reading an oracle's log."""
 
-    Args:
-        answers: the number of answers; `end`: the offset after the last whole record.
-        damage: the reason why the records end before the file does; None if they do not.
-        effort: the calls and retries that the records after an offset name.
-    """
-
-    answers: int
-    end: int
-    damage: Damage | None
-    effort: Effort = Effort()
+    answers: int  # the number of answers
+    end: int  # the offset after the last whole record
+    damage: Damage | None  # the reason why the records end before the file does; None if they do not
+    effort: Effort = Effort()  # the calls and retries that the records after an offset name
 
 
 def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:

@@ -30,24 +30,16 @@ class MadePost(NamedTuple):
 
 
 class Posts(NamedTuple):
-    """Posts as columns of shape (posts,).
-
-    Args:
-        kinds: the place of each post's kind in `MADE`.
-        parents: the post that it answers or reshares; -1 for none.
-        above: the place of the parent; -1 for none.
-        roots: the place of the original of its cascade.
-        order: the places of the posts by ascending id.
-    """
+    """Posts as columns of shape (posts,)."""
 
     ids: Ints
     ticks: Ints
     authors: Ints
-    kinds: Ints
-    parents: Ints
-    above: Ints
-    roots: Ints
-    order: Ints
+    kinds: Ints  # the place of each post's kind in `MADE`
+    parents: Ints  # the post that it answers or reshares; -1 for none
+    above: Ints  # the place of the parent; -1 for none
+    roots: Ints  # the place of the original of its cascade
+    order: Ints  # the places of the posts by ascending id
 
     def followed_by(self, tables: Sequence[TableRows]) -> Posts:
         """Return these posts with those of the blocks after them."""

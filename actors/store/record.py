@@ -47,20 +47,13 @@ _tick = attrgetter("tick")
 
 
 class Block(NamedTuple):
-    """Some consecutive ticks of a run.
+    """Some consecutive ticks of a run."""
 
-    Args:
-        first: the first tick; `ticks`: their number.
-        tables: `{table: its rows}` of the wanted tables that the run has.
-        end: the place after the last tick; None if that lies within a segment.
-        damage: what follows instead of a whole tick; None if a tick follows, or the journal ends.
-    """
-
-    first: int
-    ticks: int
-    tables: dict[str, TableRows]
-    end: Place | None = None
-    damage: Damage | None = None
+    first: int  # the first tick
+    ticks: int  # their number
+    tables: dict[str, TableRows]  # `{table: its rows}` of the wanted tables that the run has
+    end: Place | None = None  # the place after the last tick; None if that lies within a segment
+    damage: Damage | None = None  # what follows instead of a whole tick; None if a tick follows, or the journal ends
 
     def each_tick(self) -> Iterator[Tick]:
         """Yield the rows of each tick. The kinds known before it are not worked out."""

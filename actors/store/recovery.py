@@ -179,19 +179,13 @@ REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --cut-damage`
 
 
 class Recovered(NamedTuple):
-    """A run that can be resumed.
-
-    Args:
-        digest: the digest after the journal's last tick.
-        checkpoint: the checkpoint to start from; None to start from tick 0.
-        notes: the damage and its repairs, a sentence each.
-    """
+    """A run that can be resumed."""
 
     header: Header
     recorded: RecordedTicks
-    digest: str
-    checkpoint: Checkpoint | None
-    notes: list[str]
+    digest: str  # the digest after the journal's last tick
+    checkpoint: Checkpoint | None  # the checkpoint to start from; None to start from tick 0
+    notes: list[str]  # the damage and its repairs, a sentence each
 
 
 def recover(

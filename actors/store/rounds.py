@@ -88,14 +88,11 @@ class Rows(NamedTuple):
 
     After a power cut, anything may follow the last row that a checkpoint synced, even a copy of an earlier row. So the
     first row that is not the next round's ends them.
-
-    Args:
-        has_more: whether other content follows them.
     """
 
     header: bytes = b""
     rows: tuple[bytes, ...] = ()
-    has_more: bool = False
+    has_more: bool = False  # whether other content follows them
 
 
 def rows_in(content: bytes, ticks_per_round: int) -> Rows:

@@ -65,19 +65,13 @@ class Place(NamedTuple):
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a journal that is in segments.
+    """The part of a journal that is in segments."""
 
-    Args:
-        first: the place of tick 0 in the journal; `start`: the place after the last sealed tick.
-        tick: the ticks that are sealed; `link`: the link of the last of them.
-        kinds: the kinds known after them.
-    """
-
-    first: int
-    start: int
-    tick: int = 0
-    link: bytes = ORIGIN
-    kinds: Kinds = ()
+    first: int  # the place of tick 0 in the journal
+    start: int  # the place after the last sealed tick
+    tick: int = 0  # the ticks that are sealed
+    link: bytes = ORIGIN  # the link of the last of them
+    kinds: Kinds = ()  # the kinds known after them
 
     def after(self, segment: Segment) -> Sealed:
         tick, start, link = segment.next
@@ -85,45 +79,29 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Block(NamedTuple):
-    """A block of a segment.
+    """A block of a segment."""
 
-    Args:
-        table: the number of its table, or -1 for the heads of the payloads; `column`: the number of the column in it.
-        form: the form of the values.
-        length: the bytes of the column in the payloads; `stored`: those of the block.
-    """
-
-    table: int
-    column: int
-    form: Form
-    length: int
-    stored: int
+    table: int  # the number of its table, or -1 for the heads of the payloads
+    column: int  # the number of the column in it
+    form: Form  # the form of the values
+    length: int  # the bytes of the column in the payloads
+    stored: int  # those of the block
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of a segment.
-
-    Args:
-        start: the place of its first tick's frame in the journal, in bytes, as if nothing was sealed; `end`: the place
-            after its last.
-        tick: its first tick; `ticks`: their number.
-        before: the link before its first tick; `after`: that of its last.
-        known: the kinds known before its first tick; `kinds`: those known after its last, which begin with them.
-        tables: the tables of the run.
-        blocks: its blocks, in their order.
-    """
+    """The head of a segment."""
 
     format: int = FORMAT
-    start: int
-    end: int
-    tick: int
-    ticks: int
-    before: bytes
-    after: bytes
-    known: int
-    kinds: Kinds
-    tables: tuple[Shape, ...]
-    blocks: tuple[Block, ...]
+    start: int  # the place of its first tick's frame in the journal, in bytes, as if nothing was sealed
+    end: int  # the place after its last
+    tick: int  # its first tick
+    ticks: int  # their number
+    before: bytes  # the link before its first tick
+    after: bytes  # that of its last
+    known: int  # the kinds known before its first tick
+    kinds: Kinds  # those known after its last, which begin with them
+    tables: tuple[Shape, ...]  # the tables of the run
+    blocks: tuple[Block, ...]  # its blocks, in their order
 
     @property
     def next(self) -> Place:
@@ -139,17 +117,12 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TableRows(NamedTuple):
-    """The rows of one table in consecutive ticks.
+    """The rows of one table in consecutive ticks."""
 
-    Args:
-        ticks: for each wave with rows its tick; `waves`: its number in the tick; `rows`: how many rows it has.
-        columns: `{column: values}` of all rows, one after the other.
-    """
-
-    ticks: Ints
-    waves: Ints
-    rows: Ints
-    columns: dict[str, Values]
+    ticks: Ints  # for each wave with rows its tick
+    waves: Ints  # its number in the tick
+    rows: Ints  # how many rows it has
+    columns: dict[str, Values]  # `{column: values}` of all rows, one after the other
 
     @classmethod
     def of(cls, waves: Sequence[tuple[int, int, int]], columns: dict[str, Values]) -> TableRows:

@@ -87,29 +87,19 @@ class CrashedError(BaseException):
 
 
 class Crash(msgspec.Struct, frozen=True, kw_only=True):
-    """A crash of the machine at an operation.
+    """A crash of the machine at an operation."""
 
-    Args:
-        at: the number of the operation that changes something, from 1.
-        share: how much of it is done: 0 nothing, 1 all of it, in between a part of what is appended.
-    """
-
-    at: int
-    share: float
+    at: int  # the number of the operation that changes something, from 1
+    share: float  # how much of it is done: 0 nothing, 1 all of it, in between a part of what is appended
 
 
 class DiskFault(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation that fails.
+    """An operation that fails."""
 
-    Args:
-        at: its number, from 1, of all that concerns the fault.
-        code: ENOSPC concerns appends, and lets a part of one through; EIO concerns all operations, those that read too.
-        lasts: whether all later ones fail, too.
-    """
-
-    at: int
+    at: int  # its number, from 1, of all that concerns the fault
+    # ENOSPC concerns appends, and lets a part of one through; EIO concerns all operations, those that read too
     code: int = errno.EIO
-    lasts: bool = False
+    lasts: bool = False  # whether all later ones fail, too
 
 
 class SimulatedDisk(Disk):

@@ -31,15 +31,10 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """The faults of one run.
+    """The faults of one run."""
 
-    Args:
-        faults: one for each process; the last process ends well.
-        seed: of schedules, answers and surviving bytes.
-    """
-
-    faults: tuple[Fault, ...]
-    seed: int
+    faults: tuple[Fault, ...]  # one for each process; the last process ends well
+    seed: int  # of schedules, answers and surviving bytes
 
 
 def records(content: bytes) -> list[bytes]:

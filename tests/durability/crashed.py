@@ -18,14 +18,10 @@ MORE_TICKS = 40
 
 
 class Crashed(NamedTuple):
-    """A crashed run.
-
-    Args:
-        whole: the journal of the same run, which went on to `MORE_TICKS` without a crash.
-    """
+    """A crashed run."""
 
     path: Path
-    whole: bytes
+    whole: bytes  # the journal of the same run, which went on to `MORE_TICKS` without a crash
 
     @property
     def files(self) -> dict[str, bytes]:
