@@ -2,7 +2,7 @@
 
 A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that sets a setting to
 its present value: each is allowed, and hardly ever intended. Domains report their own parts;
-`actors.runs.no_effect` reports the others, after a run. Every command that shows runs shows `remarks` of their
+`actors.runs.summary` reports the others, after a run. Every command that shows runs shows `remarks` of their
 summaries.
 """
 

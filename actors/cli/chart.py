@@ -18,7 +18,7 @@ from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.logs.output import output
-from actors.runs.no_effect import covered_rows
+from actors.runs.summary import covered_rows
 from actors.store.course import Course, read_course
 from actors.store.manifest import CONFIG as RESOLVED
 from actors.store.manifest import read_manifest

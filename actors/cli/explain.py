@@ -15,10 +15,9 @@ from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, with_log_opti
 from actors.cli.render import show
 from actors.cli.run_command import with_progress
 from actors.display.work import step_shown
-from actors.explain.path import explain_path
 from actors.explain.posts import explain_post
 from actors.explain.tree import Node, lines
-from actors.explain.turns import explain_turns
+from actors.explain.turns import explain_path, explain_turns
 from actors.explain.what_if import what_if
 from actors.runtime.simulation import Simulation
 

@@ -37,10 +37,9 @@ from actors.factory.domains import no_effect_of
 from actors.logs.output import output, say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import create_run
+from actors.runs.execute import create_run, resume_run
 from actors.runs.fork import fork as branch_off
 from actors.runs.replay import replay as run_again
-from actors.runs.resume import resume_run
 from actors.store.lock import locked
 from actors.store.manifest import read_manifest
 from prism.domain import said_by

@@ -27,8 +27,7 @@ from actors.logs.output import output, say
 from actors.logs.setup import logging_to
 from actors.metrics.observation import Observation
 from actors.pages.words import interval, is_far
-from actors.runs.execute import Display, Host, Run
-from actors.runs.resume import execute_through_losses
+from actors.runs.execute import Display, Host, Run, execute_through_losses
 from actors.runs.signals import EXIT_BASE
 from actors.runs.summary import Summary
 from actors.runtime.activation import way_of

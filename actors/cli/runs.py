@@ -14,7 +14,7 @@ from actors.cli.render import show, table
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
 from actors.display.words import duration
-from actors.store.listing import ListedRun, RunStatus, runs_in
+from actors.store.run import ListedRun, RunStatus, runs_in
 from prism.quoting import printable
 from prism.wording import counted
 

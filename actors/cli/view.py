@@ -61,8 +61,8 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
-    from actors.store.listing import run_paths  # noqa: PLC0415  # `play` has no use for them
     from actors.store.manifest import refuse_others  # noqa: PLC0415
+    from actors.store.run import run_paths  # noqa: PLC0415  # `play` has no use for them
     from actors.studies.experiments.record import is_experiment  # noqa: PLC0415
     from actors.view.app import Site  # noqa: PLC0415  # it takes a second to import, and no other command needs it
     from actors.view.explainer import EXPLAIN  # noqa: PLC0415

@@ -26,8 +26,7 @@ from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_
 from actors.runtime.simulation import Simulation
 from actors.store.oracle_log import KeptAnswers
 from prism.agents import Question
-from prism.bundles import Bundles
-from prism.columns import Columns
+from prism.columns import Bundles, Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures
 from prism.economy.nation import decided_otherwise

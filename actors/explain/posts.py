@@ -15,8 +15,8 @@ from actors.explain.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.explain.tree import TEXT, Node
 from actors.explain.turns import rows_of
 from actors.runtime.simulation import Simulation
+from actors.store.course import posts_until
 from actors.store.messages import read_messages
-from actors.store.posts import posts_until
 from prism.agents import MOVED, Update
 from prism.events import PostEvent
 from prism.quoting import compact

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actors.core.errors import RunDirectoryError
-from actors.explain.path import chosen_agent
 from actors.explain.retrace import OnBegin, OpenRun, Trace, retrace
+from actors.explain.turns import chosen_agent
 from actors.runtime.simulation import Simulation
 from prism.agents.social_agent import SocialAgent
 from prism.social.domain import SocialDomain

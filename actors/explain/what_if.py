@@ -19,7 +19,10 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName
 from actors.explain.futures import Change, Futures, Substitute, Track
-from actors.explain.path import (
+from actors.explain.questions import requests_of
+from actors.explain.retrace import OnBegin, OpenRun
+from actors.explain.tree import COLUMNS, Node
+from actors.explain.turns import (
     QUESTION,
     PathTurn,
     chosen_agent,
@@ -29,9 +32,6 @@ from actors.explain.path import (
     path_of,
     refuse_ticks,
 )
-from actors.explain.requests import requests_of
-from actors.explain.retrace import OnBegin, OpenRun
-from actors.explain.tree import COLUMNS, Node
 from actors.runtime.simulation import Simulation
 from actors.store.messages import Framed, differing_agents, messages_of
 from prism.agents import Question, Source, Update

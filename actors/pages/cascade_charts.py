@@ -23,7 +23,7 @@ from actors.plots.cascades import (
 )
 from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import RunGroup, RunRecord
-from actors.store.posts import MadePost
+from actors.store.course import MadePost
 from prism.config import Config
 from prism.quoting import visible
 from prism.scorecard.social import Feed

@@ -16,8 +16,8 @@ from actors.explain.retrace import OpenRun
 from actors.factory.calibrated import calibration_label
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import with_prompt
-from actors.store.listing import list_run
 from actors.store.manifest import read_summary
+from actors.store.run import list_run
 from actors.studies.audit.record import read_audit
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import other_than

@@ -12,8 +12,8 @@ from actors.pages.card import Table
 from actors.pages.groups import group_name
 from actors.pages.words import NO_VALUE, count, listed, place_of, share, sharing_notice, spread
 from actors.results.run_record import RunGroup, RunRecord
-from actors.store.listing import RunStatus
 from actors.store.rounds import ENGINE_COLUMNS
+from actors.store.run import RunStatus
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.no_effect import remarks, remarks_on_many

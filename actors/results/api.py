@@ -29,8 +29,7 @@ from actors.metrics.observation import Observation, observation
 from actors.results.result import RunResult, read_result
 from actors.runs.compatibility import unknown_code_of
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory
-from actors.runs.resume import execute_through_losses, resume_run
+from actors.runs.execute import Display, Host, Run, create_run, execute_in_memory, execute_through_losses, resume_run
 from actors.runs.signals import StopOnInterrupt
 from actors.runtime.simulation import Progress
 from actors.store.lock import locked

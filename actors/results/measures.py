@@ -23,9 +23,8 @@ from actors.core.errors import NoMeasureError, RunDirectoryError
 from actors.core.state import RoundsTable
 from actors.factory.domains import build_domain
 from actors.results.observed import shapes_of_posts
-from actors.store.course import read_course
+from actors.store.course import Posts, read_course
 from actors.store.manifest import CONFIG, read_summary
-from actors.store.posts import Posts
 from actors.store.rounds import ROUNDS, read_rounds
 from actors.store.run import read_resolved
 from prism.columns import Ints

@@ -13,9 +13,8 @@ from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.state import RoundsTable
 from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.store.course import Course, read_course
+from actors.store.course import Course, Posts, read_course
 from actors.store.manifest import read_summary
-from actors.store.posts import Posts
 from actors.store.rounds import ROUNDS, read_rounds
 from actors.store.run import Recorded
 from prism.config import Config

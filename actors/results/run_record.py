@@ -20,9 +20,8 @@ from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary
 from actors.store.course import point_ticks, read_course
-from actors.store.listing import RunStatus, list_run
 from actors.store.oracle_log import logged_in
-from actors.store.run import Recorded
+from actors.store.run import Recorded, RunStatus, list_run
 from prism.answers import setting_in_words
 from prism.config import Config
 from prism.config.yaml_text import flat

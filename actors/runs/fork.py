@@ -21,12 +21,11 @@ from actors.runs.compatibility import CODE_SETTINGS, OWN_PACKAGE, PAST, changed_
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.run_store import RunStore
+from actors.runs.run_store import JournalWriter, RunStore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, write_checkpoint
 from actors.store.disk import RealDisk, write_whole
 from actors.store.journal import create_journal, header_of, journal_size
-from actors.store.journal_writer import JournalWriter
 from actors.store.manifest import CONFIG, Fork, read_manifest
 from actors.store.oracle_log import ANSWERS, answers_in, create_answers, encode_answer, judgements_in, scan_answers
 from actors.store.record import whole_ticks

@@ -27,8 +27,7 @@ from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import Shard, ShardedEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
-from prism.bundles import Bundles
-from prism.columns import Floats
+from prism.columns import Bundles, Floats
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError

@@ -34,8 +34,7 @@ from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from prism.agents import Question, Trigger
 from prism.agents.questions import Answered
 from prism.agents.waves import Kind, Updates
-from prism.bundles import Bundles
-from prism.columns import Column
+from prism.columns import Bundles, Column
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, planned
 from prism.domain import Stretch, World

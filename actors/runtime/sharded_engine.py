@@ -27,8 +27,7 @@ from actors.runtime.engine import do_nothing
 from actors.runtime.shards import Acts, PartEngine, Shards, Shared, Stepped, Turned, TurnedWave, ranges_of, shard_of
 from actors.runtime.simulation import Simulation
 from prism.agents import Trigger
-from prism.bundles import Bundles, begins_and_ends, blocks_in, joined, packed, unpacked
-from prism.columns import Column, Columns, Floats, Ints
+from prism.columns import Bundles, Column, Columns, Floats, Ints, begins_and_ends, blocks_in, joined, packed, unpacked
 from prism.config import Config
 from prism.domain import Domain
 

@@ -14,8 +14,7 @@ from actors.oracle.admission import caps_of
 from actors.runtime.answers import Answers
 from actors.runtime.engine import EngineActor
 from prism.agents import Trigger
-from prism.bundles import Bundles
-from prism.columns import Floats, Ints
+from prism.columns import Bundles, Floats, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns
 from prism.errors import ConfigError

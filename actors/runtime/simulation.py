@@ -34,8 +34,7 @@ from actors.runtime.phase import Standing, standing_of
 from actors.runtime.supervisor import Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Questions
-from prism.bundles import Bundles
-from prism.columns import Columns, Ints
+from prism.columns import Bundles, Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Measure, Stretch
 from prism.llm.spending import cost_usd, wasted

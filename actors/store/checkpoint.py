@@ -22,10 +22,8 @@ from anyio import to_thread
 from actors.core.errors import DamagedError
 from actors.core.frames import DECODE_ERRORS, ORIGIN, encode_frame, link_of
 from actors.core.state import RunState
-from actors.store.disk import Disk, RealDisk
-from actors.store.framed_files import chained_payloads, decoded_head
-from prism.bundles import Bundler, Bundles, packed, unpacked_or_number
-from prism.columns import Column
+from actors.store.disk import Disk, RealDisk, chained_payloads, decoded_head
+from prism.columns import Bundler, Bundles, Column, packed, unpacked_or_number
 
 MAGIC = b"PRISMC\r\n"
 FORMAT = 7

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from actors.core.errors import JournalError
 from actors.core.frames import Damage
-from actors.store.course import States, stacked
+from actors.store.course import NO_POSTS, POST_COLUMNS, Posts, States, stacked
 from actors.store.journal import JOURNAL, journal_size
-from actors.store.posts import COLUMNS as OF_POSTS
-from actors.store.posts import NO_POSTS, Posts
 from actors.store.record import Block, Record, readable, tick_of_rows
 from actors.store.segments import TableRows
 from prism.agents import DECIDED, FALLBACKS
@@ -39,7 +37,7 @@ STATES_MAX = 255
 
 COUNTED = ("questions", "answered", "fallbacks")
 """The counts of a course beside its states, each from the beginning of the run."""
-_WANTED = {"updates": ("agent", "kind"), "questions": (), "posts": OF_POSTS}
+_WANTED = {"updates": ("agent", "kind"), "questions": (), "posts": POST_COLUMNS}
 
 
 class Samples(NamedTuple):

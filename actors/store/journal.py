@@ -18,8 +18,7 @@ import msgspec
 from actors.core.errors import DamagedError, JournalError
 from actors.core.files import refuse_deep
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of
-from actors.store.disk import Disk, OpenFile, write_whole
-from actors.store.framed_files import decoded_head, first_frame, frames_in, reading
+from actors.store.disk import Disk, OpenFile, decoded_head, first_frame, frames_in, reading, write_whole
 from actors.store.segments import (
     Place,
     Sealed,

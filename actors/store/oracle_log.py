@@ -23,8 +23,7 @@ import numpy as np
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, encode_frame
 from actors.core.messages import LATE, Decided, QuestionName, Retried, name_of_question
 from actors.core.state import Effort
-from actors.store.disk import Disk, RealDisk, write_whole
-from actors.store.framed_files import check_magic, read_frames, reading
+from actors.store.disk import Disk, RealDisk, check_magic, read_frames, reading, write_whole
 from actors.store.messages import read_messages
 from actors.store.record import Record
 from prism.agents import Question, Source, Update

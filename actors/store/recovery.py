@@ -26,8 +26,7 @@ from actors.store.checkpoint import (
     read_checkpoint,
     read_head,
 )
-from actors.store.disk import Disk
-from actors.store.framed_files import reading
+from actors.store.disk import Disk, reading
 from actors.store.journal import (
     JOURNAL,
     Header,

@@ -32,8 +32,7 @@ from actors.core.frames import (
     link_of,
     read_frame,
 )
-from actors.store.disk import Disk, write_whole
-from actors.store.framed_files import decoded_head, first_frame, reading
+from actors.store.disk import Disk, decoded_head, first_frame, reading, write_whole
 from prism.columns import Ints
 from prism.events import KINDS
 from prism.planes import Form, length_of, seal, unseal

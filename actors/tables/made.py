@@ -13,13 +13,12 @@ from msgspec.json import encode
 from actors.core.errors import UntrustedCodeError
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import load_posts
-from actors.store.listing import list_run
+from actors.store.course import NO_POSTS, POST_COLUMNS, Places, Posts
 from actors.store.messages import questions_in
 from actors.store.oracle_log import ANSWERS, RecordedAnswers
-from actors.store.posts import COLUMNS, NO_POSTS, Places, Posts
 from actors.store.record import AGENT, tick_of_rows
 from actors.store.rounds import ROUNDS
-from actors.store.run import Recorded, shown_path
+from actors.store.run import Recorded, list_run, shown_path
 from actors.tables.arrow import PART_ROWS, Coded, Columns
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
@@ -200,7 +199,9 @@ class Made:
 
     @cached_property
     def _made(self) -> Posts:
-        tables = [block.tables["posts"] for block in self.run.blocks({"posts": COLUMNS}) if "posts" in block.tables]
+        tables = [
+            block.tables["posts"] for block in self.run.blocks({"posts": POST_COLUMNS}) if "posts" in block.tables
+        ]
         return NO_POSTS.followed_by(tables)
 
     def forget(self) -> None:
@@ -250,7 +251,7 @@ class Made:
             return
         place_of = Places(posts)
         ids, authors, places_of_roots = (np.append(each, -1) for each in (posts.ids, posts.authors, posts.roots))
-        for block in self.run.blocks({"posts": COLUMNS, "likes": (AGENT, "post")}):
+        for block in self.run.blocks({"posts": POST_COLUMNS, "likes": (AGENT, "post")}):
             if not {"posts", "likes"} <= block.tables.keys():
                 continue
             made, likes = (block.tables[name] for name in ("posts", "likes"))

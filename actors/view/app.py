@@ -27,7 +27,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError
-from actors.explain.path import agent_named
+from actors.explain.turns import agent_named
 from actors.pages.html import Node, tag
 from actors.pages.style import report_css
 from actors.store.followed import Followed

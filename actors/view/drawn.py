@@ -12,7 +12,7 @@ from actors.core.files import write_file
 from actors.core.machine import not_installed
 from actors.pages.card import as_live
 from actors.pages.html import Node, rendered, tag
-from actors.store.posts import MadePost
+from actors.store.course import MadePost
 from actors.view.viewed_run import ViewedRun
 from prism.kernels import directory
 

@@ -17,10 +17,9 @@ from actors.factory.domains import show_of
 from actors.pages.html import Element, Node, facts, tag
 from actors.pages.words import count
 from actors.results.run_record import Difference, differing, settings_in_words
-from actors.store.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.store.manifest import CONFIG, read_summary
 from actors.store.rounds import numbers_of, read_rounds
-from actors.store.run import header_in, read_resolved
+from actors.store.run import ListedRun, Marks, RunStatus, header_in, list_run, marks_of, read_resolved, run_paths
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.plan import PlannedCell
 from actors.studies.experiments.record import current_plan

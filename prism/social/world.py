@@ -32,13 +32,14 @@ from prism.agents.questions import Questions
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Encoded, Kind, Updates, Wave
-from prism.bundles import AGENTS, blocks_in
 from prism.columns import (
+    AGENTS,
     Column,
     Columns,
     Floats,
     Ints,
     Rows,
+    blocks_in,
     distinct,
     pack,
     pack_items,

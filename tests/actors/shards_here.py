@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from actors.core.state import RunState
 from actors.runtime.sharded_engine import Shard
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
-from prism.bundles import Bundles
-from prism.columns import Floats
+from prism.columns import Bundles, Floats
 from prism.config import Config
 from prism.domain import Domain
 

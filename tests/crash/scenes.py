@@ -244,7 +244,7 @@ REAL_TIME = Scene(is_live=True, config=changed(CONFIG, "oracle", mode="realtime"
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
     """Run in one schedule. Of a group of errors, raise the one that the command line would show."""
     # What they keep is small, and a checkpoint is to be written in some pieces, as a large one is.
-    with patch("prism.bundles.BUNDLE_BYTES", 1):
+    with patch("prism.columns.BUNDLE_BYTES", 1):
         try:
             run_scheduled(schedule, async_fn)
         except BaseExceptionGroup as group:

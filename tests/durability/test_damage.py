@@ -10,8 +10,7 @@ import pytest
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.store.checkpoint import FORMAT, checkpoint_names, read_checkpoint
-from actors.store.disk import RealDisk
-from actors.store.framed_files import read_frames
+from actors.store.disk import RealDisk, read_frames
 from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
 from actors.store.manifest import CONFIG, MANIFEST
 from actors.store.oracle_log import ANSWERS

@@ -20,7 +20,7 @@ from actors.factory.domains import build_domain
 from actors.factory.input_files import read_input, with_prompt
 from actors.oracle.call import Answer
 from actors.runs.compatibility import refuse_other_settings
-from actors.store.listing import list_run
+from actors.store.run import list_run
 from actors.studies.audit.asking import AGAIN, MODEL, Answers, Asker, Way, prompt_of, seed_of_way, ways_of
 from actors.studies.audit.carried import Carrying
 from actors.studies.audit.questions import Asking, Cell, Study

@@ -16,9 +16,9 @@ from actors.core.messages import Decided, QuestionName
 from actors.explain.futures import Change
 from actors.explain.retrace import OpenRun
 from actors.explain.what_if import answer_as
-from actors.runs.no_effect import what as what_it_did
+from actors.runs.summary import what as what_it_did
+from actors.store.course import POST_COLUMNS, posts_until
 from actors.store.oracle_log import KeptAnswers
-from actors.store.posts import COLUMNS, posts_until
 from actors.store.record import Block, tick_of_rows
 from actors.studies.causes.record import DECISIONS, INTERVENTIONS, KINDS, PEOPLE, POSTS, TIES
 from actors.studies.causes.track import MeasureTrack
@@ -157,7 +157,7 @@ class _Recorded:
     def __init__(self, run: OpenRun, track: MeasureTrack, since: int, *, with_decisions: bool) -> None:
         self._run, self._since, self._size = run, since, run.domain.size
         answers = dict.fromkeys(("questions", "updates"), ("agent", "kind")) if with_decisions else {}
-        wanted = {"posts": COLUMNS, "likes": ("agent", "post"), "interventions": (), **answers}
+        wanted = {"posts": POST_COLUMNS, "likes": ("agent", "post"), "interventions": (), **answers}
         events, said = [np.empty((6, 0), np.int64)], [np.empty((3, 0), np.int64)]
         for block in run.record.blocks(until=run.length, wanted=wanted):
             events += [_events_in(block, self._size)] if "posts" in block.tables else []
@@ -251,7 +251,7 @@ def _events_in(block: Block, size: int) -> Ints:
     """
     made, liked, done = (block.tables[name] for name in ("posts", "likes", "interventions"))
     of_posts, of_interventions = (np.repeat((each.ticks << 20) + each.waves, each.rows) for each in (made, done))
-    agents, whats, posts, parents = (made.columns[name].astype(np.int64) for name in COLUMNS)
+    agents, whats, posts, parents = (made.columns[name].astype(np.int64) for name in POST_COLUMNS)
     by, likes = (liked.columns[name].astype(np.int64) for name in ("agent", "post"))
     rows = tick_of_rows(made), agents, posts, parents, whats, ~np.isin(of_posts, of_interventions)
     of_likes = tick_of_rows(liked), by, likes, likes, np.full_like(likes, -1), np.ones_like(likes)

@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.futures import Futures, Outcome
-from actors.explain.path import chosen_agent
+from actors.explain.turns import chosen_agent
 from actors.studies.causes.candidates import Candidate, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.record import KINDS, POSTS, Cause, Causes, Tried
 from actors.studies.causes.track import MeasureTrack, futures_of

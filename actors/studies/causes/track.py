@@ -17,7 +17,7 @@ from actors.explain.retrace import OpenRun
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
 from actors.runs.summary import summarise
 from actors.runtime.simulation import Simulation
-from actors.store.posts import NO_POSTS, posts_until
+from actors.store.course import NO_POSTS, posts_until
 from actors.store.record import Record
 from actors.studies.experiments.run_measures import known_measures
 from prism.events import MADE

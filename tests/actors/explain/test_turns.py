@@ -16,10 +16,9 @@ import msgspec
 import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
-from actors.explain.path import explain_path
 from actors.explain.posts import explain_post
 from actors.explain.tree import Node, plain
-from actors.explain.turns import explain_turns
+from actors.explain.turns import explain_path, explain_turns
 from actors.explain.what_if import what_if
 from actors.store.journal import JOURNAL
 from prism.economy import GlobalState

@@ -16,10 +16,10 @@ from actors.core.frames import ORIGIN
 from actors.core.state import RunState
 from actors.runs import checkpointing
 from actors.runs.checkpointing import Checkpointer
+from actors.runs.run_store import JournalWriter
 from actors.store import checkpoint
 from actors.store.checkpoint import ForkedCheckpoint, Position, checkpoint_names, read_checkpoint
 from actors.store.disk import RealDisk
-from actors.store.journal_writer import JournalWriter
 from prism.config import RunConfig
 from tests.actors.social_runs import SMALL
 from tests.catalogue import catalogue

@@ -14,8 +14,7 @@ from actors.factory.domains import build_domain
 from actors.metrics.observation import UNOBSERVED
 from actors.runs import execute
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Host, create_run
-from actors.runs.resume import LOSSES_MAX, execute_through_losses
+from actors.runs.execute import LOSSES_MAX, Host, create_run, execute_through_losses
 from actors.runs.summary import Summary
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from actors import run
-from actors.runs.no_effect import unused
+from actors.runs.summary import unused
 from prism.no_effect import remarks_on_many
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour
 from prism.statechart import read_chart

@@ -9,7 +9,7 @@ import pytest
 from actors import run
 from actors.results.result import RunResult
 from actors.runs.forecast import archetypes_of_all
-from actors.runs.no_effect import covered_rows
+from actors.runs.summary import covered_rows
 from actors.store.course import Step
 from prism.config import Config, load_config
 from prism.config.config import settings

@@ -14,9 +14,7 @@ from actors.core.state import RunState
 from actors.runtime.engine import EngineActor
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
-from prism import bundles
-from prism.bundles import Bundles
-from prism.columns import Columns
+from prism.columns import Bundles, Columns
 from prism.config import Config
 from prism.config.model import ActivityConfig, FeedConfig, GraphConfig, PopulationConfig, SimulationConfig
 from prism.llm import LanguageModel
@@ -99,7 +97,7 @@ def run_in(world: World, shards: int) -> tuple[object, ...]:
 
 def test_any_number_of_shards_makes_the_run_of_one_process(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(size(80, everyday=2)):
-        monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", (7, 2048)[seed % 2])
+        monkeypatch.setattr("prism.columns.AGENTS_A_BLOCK", (7, 2048)[seed % 2])
         world = random_world(seed // 2)
         whole = run_in(world, 0)
         for shards in SHARDS[seed % 2 :: 2]:
@@ -170,7 +168,7 @@ async def goes_on(
 def test_a_run_goes_on_from_a_checkpoint_in_another_number_of_shards(
     before: int, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
+    monkeypatch.setattr("prism.columns.AGENTS_A_BLOCK", 7)
     anyio.run(goes_on, random_world(3), before, after, lambda run: run.tick == 20, lambda _: None)
 
 

@@ -8,15 +8,14 @@ import numpy as np
 
 from actors.core.frames import HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
 from actors.core.state import EngineState, RunState
+from actors.runs.run_store import JournalWriter
 from actors.store.checkpoint import Checkpoint, Position
 from actors.store.disk import Disk
 from actors.store.journal import JOURNAL, Header, create_journal, header_of, read_tail
-from actors.store.journal_writer import JournalWriter
 from actors.store.oracle_log import LoggedAnswer, create_answers, encode_answer
 from actors.store.recovery import RecordedTicks, recover
 from prism.agents import Question
-from prism.bundles import Bundles
-from prism.columns import Column, pack
+from prism.columns import Bundles, Column, pack
 from prism.config import Config
 from prism.rows import Heap, TickRows
 from prism.tables import HEAP, Shape

@@ -16,9 +16,8 @@ from actors.store.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from actors.store.framed_files import read_frames
-from prism.bundles import packed
-from prism.columns import PIECE, Columns
+from actors.store.disk import read_frames
+from prism.columns import PIECE, Columns, packed
 from tests.actors.store.files import checkpoint_at
 from tests.catalogue import catalogue
 from tests.crash.disk import DiskFault, SimulatedDisk
@@ -73,7 +72,7 @@ def test_it_is_whole_before_it_has_its_name() -> None:
 
 def test_it_is_written_while_it_is_made_and_gone_if_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100, values=2 * PIECE)
-    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
+    monkeypatch.setattr("prism.columns.BUNDLE_BYTES", 1)
     draft = Draft(disk, checkpoint.position, checkpoint.state)
     for number, column in enumerate(checkpoint.columns):
         before = draft.size

@@ -13,11 +13,11 @@ from actors.core.phase import Phase
 from actors.runs.verify import Verification, verify_files
 from actors.store.checkpoint import write_checkpoint
 from actors.store.journal import JOURNAL
-from actors.store.listing import RunStatus, list_run, runs_in
 from actors.store.lock import PHASE, PhaseNote, locked
 from actors.store.manifest import MANIFEST
 from actors.store.oracle_log import ANSWERS, AnswersScan, scan_answers
 from actors.store.rounds import ROUNDS
+from actors.store.run import RunStatus, list_run, runs_in
 from prism.config import Config
 from tests.actors.store.files import checkpoint_at, run_of
 from tests.actors.store.test_independent_reader import summary_of

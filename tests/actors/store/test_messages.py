@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD
 from actors.core.kinds import recorded_tables
-from actors.explain.path import event_of
+from actors.explain.turns import event_of
 from actors.store.messages import differing_agents, messages_in, messages_of, tables_of
 from prism.agents import Question, Update
 from prism.agents.contexts import Contexts

@@ -14,8 +14,7 @@ from actors.core.state import RunState
 from actors.runs.checkpointing import restore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, Position
-from prism.bundles import Bundles
-from prism.columns import Columns, pack
+from prism.columns import Bundles, Columns, pack
 from prism.config import Config
 from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain

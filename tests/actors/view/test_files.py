@@ -7,7 +7,7 @@ from urllib.parse import quote
 from actors.core.frames import HEAD
 from actors.results.run_record import differing
 from actors.store.journal import JOURNAL
-from actors.store.listing import runs_in
+from actors.store.run import runs_in
 from actors.view.run_list import differences_of
 from prism.answers import MadeOf
 from tests.actors.tables.test_export_unfinished import ends_of_ticks

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from actors.explain.path import decisions, its_messages, path_of
 from actors.explain.retrace import OpenRun
+from actors.explain.turns import decisions, its_messages, path_of
 from actors.store.course import read_course
 from actors.studies.causes.record import Cause, Causes, keep, kept_causes
 from actors.studies.causes.search import causes, sample, shares
