@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
 from prism.economy.embedded import EmbeddedEconomy
-from prism.economy.initial import initial_lags, initial_state
 from prism.economy.macro import Lags, draw_shocks, output_gap, policy_rate, rate_with_shock, step, taylor_rate
 from prism.economy.moments import COLUMNS, moments, real_columns
-from prism.economy.series import Figures, quarter_inflation, year_growth
-from prism.economy.series_file import parse_series
+from prism.economy.series import Figures, beginning, parse_series, quarter_inflation, year_change
 from prism.models import Action, GlobalState
 from prism.quarter import Period
 
@@ -198,7 +196,7 @@ def forecast(history: History, origin: int, economy: EconomyConfig) -> list[Glob
     state = GlobalState(
         interest_rate=now.interest_rate,
         inflation=fmean((p1, p2, p3, p4)),
-        gdp_growth=year_growth(series, origin) or 0.0,
+        gdp_growth=year_change(series, origin, "real_gdp") or 0.0,
         unemployment=now.unemployment,
     )
     lags = Lags(
@@ -262,7 +260,7 @@ def config_of(seed: int, rounds: int, rate_shock: float) -> Config:
 def simulated(config: Config, series: Sequence[Figures]) -> Columns:
     """Return the columns of a run: the embedded components and the economy, without the rest of a run."""
     economy, seed = config.economy, config.simulation.seed
-    state, lags = initial_state(economy.initial, series), initial_lags(economy.initial, economy.macro, series)
+    state, lags = beginning(economy.initial, economy.macro, series)
     embedded = EmbeddedEconomy(economy, seed)
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for tick in range(config.simulation.rounds):

@@ -58,18 +58,16 @@ def _social(config: Config, on_step: Callable[[str], None], *, looks: bool = Fal
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
-    from prism.economy.initial import initial_lags, initial_state, start_text  # noqa: PLC0415
-    from prism.economy.series_file import parse_series  # noqa: PLC0415
+    from prism.economy.series import beginning, parse_series, start_text  # noqa: PLC0415
 
-    initial = config.economy.initial
+    initial, macro = config.economy.initial, config.economy.macro
     if initial.path is None:
-        return BuiltDomain(EconomyDomain(config, initial_state(initial)), {})
+        return BuiltDomain(EconomyDomain(config, beginning(initial, macro).state), {})
     with fitting_memory(initial.path), telling_kind(initial.path, FIGURES_OF_QUARTERS, locate_input(initial.path)):
         source = read_input(initial.path)
         series = parse_series(source.data, source.name)
-    quarters = series.quarters
-    start, lags = initial_state(initial, quarters), initial_lags(initial, config.economy.macro, quarters)
-    understood = (*series.understood(source.name), start_text(source.name, initial, quarters, start))
+    start, lags = beginning(initial, macro, series.quarters)
+    understood = (*series.understood(source.name), start_text(source.name, initial, series.quarters, start))
     domain = EconomyDomain(config, start, lags=lags, understood=understood)
     return BuiltDomain(domain, {source.name: source.sha256})
 
@@ -177,7 +175,7 @@ def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour
     if config.simulation.domain == "economy":
-        from prism.economy.chart import ECONOMY_CHART  # noqa: PLC0415
+        from prism.economy.nation import ECONOMY_CHART  # noqa: PLC0415
 
         return ECONOMY_CHART
     return build_domain(config).domain.chart

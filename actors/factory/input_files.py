@@ -147,7 +147,7 @@ def with_prompt(config: Config) -> tuple[Config, dict[str, str]]:
         hashes = {name: source.sha256} if asks else {}
     template = Template(text, PROMPT if is_text else name)
     if domain == "economy":
-        from prism.economy.components import PLACEHOLDERS  # noqa: PLC0415  # a run needs one of the domains
+        from prism.economy.oracle import PLACEHOLDERS  # noqa: PLC0415  # a run needs one of the domains
 
         template.check(known=PLACEHOLDERS, needed=["answer"])
     else:

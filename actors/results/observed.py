@@ -19,8 +19,7 @@ from actors.store.rounds import ROUNDS, read_rounds
 from actors.store.run import Recorded
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
-from prism.economy.series import YEAR_QUARTERS, Figures
-from prism.economy.series_file import EXPECTED, is_series, parse_series
+from prism.economy.series import EXPECTED, YEAR_QUARTERS, Figures, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
 from prism.scorecard.social import Feed

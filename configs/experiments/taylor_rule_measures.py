@@ -7,7 +7,7 @@ import numpy as np
 from actors import read_result
 from actors.factory.input_files import read_input
 from prism.economy.backtest import Forecast, backtest
-from prism.economy.series_file import parse_series
+from prism.economy.series import parse_series
 from prism.quarter import Period
 
 BLOCK = 8

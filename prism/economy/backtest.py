@@ -18,7 +18,7 @@ import msgspec
 from prism.config.model import EconomyConfig
 from prism.economy.macro import output_gap, policy_rate, taylor_rate
 from prism.economy.moments import correlation
-from prism.economy.series import Figures, year_inflation
+from prism.economy.series import Figures, year_change
 from prism.quarter import Period, Quarter
 
 QUARTERS_MIN: Final = 8
@@ -70,7 +70,7 @@ def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecas
     forecasts = []
     for place in range(1, len(series)):
         seen = place - lag
-        inflation = year_inflation(series, seen)
+        inflation = year_change(series, seen, "price_index")
         if inflation is None:
             continue
         gap = output_gap(series[seen].unemployment, economy.macro)

@@ -8,12 +8,10 @@ from typing import Any
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.domain import HasFutures
-from prism.economy.chart import ECONOMY_CHART
-from prism.economy.components import Components, clock_of, model_components
 from prism.economy.embedded import embedded_components
 from prism.economy.macro import Lags
-from prism.economy.nation import Nation, PolicyState, PolicyStep, Situation
-from prism.economy.oracle import EconomyModelOracle, EconomyOracle
+from prism.economy.nation import ECONOMY_CHART, Nation, PolicyState, PolicyStep, Situation, clock_of
+from prism.economy.oracle import Components, EconomyModelOracle, EconomyOracle, model_components
 from prism.economy.world import EconomyWorld
 from prism.errors import ConfigError
 from prism.llm.port import LanguageModel

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.model import EconomyConfig, TaylorConfig
-from prism.economy.components import Components, clock_of
 from prism.economy.macro import output_gap, policy_rate, taylor_rate
+from prism.economy.nation import clock_of
+from prism.economy.oracle import Components
 from prism.models import (
     RATE_PERCENT,
     Action,

@@ -35,7 +35,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from prism.economy.series import YEAR_QUARTERS, Figures, year_inflation
+from prism.economy.series import YEAR_QUARTERS, Figures, year_change
 from prism.quarter import Period, Quarter
 
 COLUMNS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment")
@@ -102,7 +102,7 @@ def real_columns(figures: Sequence[Figures], period: Period | None = None) -> di
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for place in range(YEAR_QUARTERS, len(figures)):
         now, before = figures[place], figures[place - 1]
-        inflation = year_inflation(figures, place)
+        inflation = year_change(figures, place, "price_index")
         if inflation is None or (period is not None and now.quarter not in period):
             continue
         columns["interest_rate"].append(now.interest_rate)

@@ -1,4 +1,4 @@
-"""A nation as an agent: the state of its proposal, the context of its triggers, and the steps of its policy."""
+"""A nation as an agent: the state of its proposal, the steps of its policy, and the statechart that orders them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from prism.agents.stateful import StatefulAgent
 from prism.checked import Checked
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
+from prism.config import Config
 from prism.models import (
     Action,
     GlobalState,
@@ -20,6 +21,7 @@ from prism.models import (
     StateUpdateDecision,
     ValidationResult,
 )
+from prism.statechart import Statechart, Transition
 
 
 @unique
@@ -155,3 +157,31 @@ class Nation(StatefulAgent[PolicyState]):
             return super().remembered(context)
         proposal = {} if context.action is None else {"action": context.action.action_string}
         return {"turn": context.state.turn, **proposal}
+
+
+def clock_of(config: Config) -> SimulatedClock:
+    """Return the clock that gives a run's history and reasoning their timestamps."""
+    return SimulatedClock(config.simulation.epoch, config.simulation.tick_seconds)
+
+
+def has_proposed(_: Nation, situation: Situation) -> bool:
+    return situation.action is not None
+
+
+_, PROPOSED, REJECTED, ACCEPTED, APPLIED = PolicyState
+ECONOMY_CHART: Final = Statechart(
+    states=PolicyState,
+    initial=PolicyState.OBSERVING,
+    transitions=(
+        # The nation decides on a policy, from every state: a quarter may end in any of them after a crash, and no
+        # nation gets stuck.
+        *(Transition("turn_begins", state, PROPOSED, action=Nation.carry_out, oracle=True) for state in PolicyState),
+        # The validator judges it: the only choice. Rejecting comes first, so a proposal without a judgement changes
+        # nothing.
+        Transition("review", PROPOSED, REJECTED, has_proposed, Nation.carry_out, oracle=True),
+        Transition("review", PROPOSED, ACCEPTED, has_proposed, Nation.carry_out, oracle=True),
+        # The engine works out the effect on the interest rate.
+        Transition("apply", ACCEPTED, APPLIED, action=Nation.carry_out, oracle=True),
+    ),
+)
+"""One proposal a quarter, its review and its effect. All are put to the oracle, because the answers have content."""

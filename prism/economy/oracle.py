@@ -1,4 +1,4 @@
-"""The oracle of an economy: it passes each question to the component that it is for.
+"""The oracle of an economy: it passes each question to the component that it is for, which may ask a language model.
 
 There is no fallback for a missing answer, because no nation has a policy by default. So `falls_back` is false, and a
 failure ends the run at its last whole quarter.
@@ -6,25 +6,84 @@ failure ends the run at its last whole quarter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from prism.config.model import LLMConfig
-from prism.economy.components import Components
-from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
+from prism.agents.econ_llm_agent import FORM, EconLLMAgent
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
+from prism.config import Config, LLMConfig
+from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation, clock_of
+from prism.engines.econ_llm_engine import EconLLMEngine
 from prism.errors import OracleError
 from prism.llm.client import LLMClient
 from prism.llm.oracle import ModelOracle
 from prism.llm.port import LanguageModel
+from prism.llm.prompt import SHIPPED, Template, template_of
 from prism.llm.reasoning import DecisionClient, asked_by
-from prism.models import Component
+from prism.models import Component, GlobalState, SimulationState
+from prism.quoting import quoted
 from prism.statechart import Answer, Oracle
+from prism.validators.econ_llm_validator import EconLLMValidator
+
+
+class Components(NamedTuple):
+    """The components of one economy. To replace an agent, the validator or the engine, use `_replace`.
+
+    Args:
+        agents: by the name of their nation; each has `propose`, as an `LLMAgent`.
+        validator: judges whether an action is economic policy, by `validate_action`, as an `LLMValidator`.
+        engine: works out the effect of a valid action, by `evaluate`, as an `LLMEngine`. If it also has `updated`, a
+            run uses the indicators of the state that this returns; without it, an answer sets the rate alone.
+    """
+
+    agents: Mapping[str, Any]
+    validator: Any
+    engine: Any
+
 
 Assemble = Callable[[Callable[[Component], DecisionClient]], Components]
 """A function that returns components, from one that returns each component's client."""
+
+
+def model_components(config: Config, client: Callable[[Component], DecisionClient]) -> Components:
+    """Return components that ask a language model, each with the client for its questions."""
+    clock, asks = clock_of(config), client("agent")
+    make: Callable[..., EconLLMAgent] = EconLLMAgent
+    if config.llm.prompt not in SHIPPED:
+        make = partial(PromptedAgent, template=template_of(config.llm.prompt))
+    return Components(
+        agents={name: make(name, asks, clock=clock) for name in config.economy.nations},
+        validator=EconLLMValidator(client("validator"), clock=clock),
+        engine=EconLLMEngine(config, llm_client=client("engine")),
+    )
+
+
+class PromptedAgent(EconLLMAgent):
+    """An adviser whose prompt is a template of the user's, with the placeholders of `PLACEHOLDERS`."""
+
+    def __init__(
+        self, name: str, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK, template: Template
+    ) -> None:
+        super().__init__(name, llm_client, clock=clock)
+        self._template = template
+
+    def _construct_prompt(self, state: SimulationState) -> str:
+        nation, figures = state.agents.get(self.name), state.global_state
+        values = {"name": quoted(self.name), "seen": figures.described(), "answer": FORM, "turn": str(state.turn)}
+        values |= {f"seen.{name}": f"{round(getattr(figures, name), 2)}" for name in GlobalState.__struct_fields__}
+        values["seen.economic_strength"] = "" if nation is None else f"{round(nation.economic_strength, 2)}"
+        return "\n\n".join(message.content for message in self._template.fill(values.__getitem__))
+
+
+PLACEHOLDERS: Final = (
+    *("name", "seen", "answer", "turn", "seen.economic_strength"),
+    *(f"seen.{name}" for name in GlobalState.__struct_fields__),
+)
+"""The placeholders of an economy's template."""
+
 
 _ASKED: Final[dict[str, Component]] = {"turn_begins": "agent", "review": "validator", "apply": "engine"}
 """`{trigger: the component that is asked}`."""
@@ -76,10 +135,9 @@ class ComponentOracle(Oracle[PolicyState]):
             outcome = Reviewed(decision=verdict, chain=chain)
         else:
             update, chain = await engine.evaluate(action, state.global_state, turn=state.turn)
-            after = engine.updated(state, update) if hasattr(engine, "updated") else state.updated(update)
-            is_usual = after.global_state == state.updated(update).global_state
-            indicators = None if is_usual else after.global_state
-            outcome = Applied(decision=update, chain=chain, indicators=indicators)
+            usual = state.updated(update).global_state
+            after = engine.updated(state, update).global_state if hasattr(engine, "updated") else usual
+            outcome = Applied(decision=update, chain=chain, indicators=None if after == usual else after)
         return Answer(found, msgspec.json.encode(outcome).decode())
 
 

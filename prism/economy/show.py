@@ -10,8 +10,7 @@ import msgspec
 
 from prism.agents.turn import Question, Update
 from prism.answers import INDICATORS, RATES, named
-from prism.economy.components import clock_of
-from prism.economy.nation import PolicyStep, Proposed, Reviewed, Situation
+from prism.economy.nation import PolicyStep, Proposed, Reviewed, Situation, clock_of
 from prism.models import LLMReasoningChain
 from prism.quarter import Quarter
 from prism.show import Message, Number, Show

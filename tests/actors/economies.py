@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from actors.runtime.simulation import Simulation
 from prism.config import Config, load_config
 from prism.economy import Action, GlobalState, SimulationState
-from prism.economy.components import Components
 from prism.economy.domain import EconomyDomain
 from prism.economy.embedded import embedded_components
 from prism.economy.nation import Nation
+from prism.economy.oracle import Components
 from prism.economy.world import EconomyWorld
 from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 from prism.rng import uniform

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from actors.core.phase import Phase
 from deploy.grafana.boards import BOARDS, PHASE_NAMES, PHASES
 from prism.agents import MOVED
-from prism.economy.chart import ECONOMY_CHART
+from prism.economy.nation import ECONOMY_CHART
 from prism.palette import HUES, MARK_TEXTS, MARKS, NATIONS, PEOPLE, SOURCES, state_styles
 from prism.social.chart import SOCIAL_CHART
 from tests.catalogue import catalogue

@@ -1,7 +1,6 @@
 """The quarterly figures that the project ships, for tests."""
 
-from prism.economy.series import Figures
-from prism.economy.series_file import parse_series
+from prism.economy.series import Figures, parse_series
 from tests.paths import ROOT
 
 US_PATH = ROOT / "configs" / "data" / "us-macro-quarterly.csv"

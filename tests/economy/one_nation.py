@@ -1,8 +1,8 @@
 """An economy of one nation, for tests without actors."""
 
 from prism.config import Config, load_config
-from prism.economy.components import Components
 from prism.economy.embedded import embedded_components
+from prism.economy.oracle import Components
 
 ALONE: Config = load_config(
     """

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.economy.chart import ECONOMY_CHART
 from prism.economy.embedded import RateChange, read_rate_change
-from prism.economy.nation import Nation, PolicyState, PolicyStep, Proposed, Situation
+from prism.economy.nation import ECONOMY_CHART, Nation, PolicyState, PolicyStep, Proposed, Situation
 from prism.economy.oracle import EconomyOracle
 from prism.statechart import Answer
 from tests.catalogue import catalogue

@@ -2,7 +2,7 @@ import pytest
 
 from prism.config import load_config
 from prism.economy.domain import EconomyDomain
-from prism.economy.initial import initial_state
+from prism.economy.series import beginning
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 
@@ -46,4 +46,4 @@ def test_settings_that_cannot_hold_together_are_refused(case: str) -> None:
 def test_nations_of_a_domain_of_ones_own_that_would_deliberate_are_refused_with_the_key() -> None:
     config = load_config(overrides={"simulation.domain": "mine:domain"})
     with pytest.raises(ConfigError, match=r"population\.deliberation_minutes: nations decide in .* expected 0, got 4"):
-        EconomyDomain(config, initial_state(config.economy.initial))
+        EconomyDomain(config, beginning(config.economy.initial, config.economy.macro).state)

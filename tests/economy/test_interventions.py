@@ -10,7 +10,7 @@ from prism.columns import Columns
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import INDICATORS
 from prism.economy.domain import EconomyDomain
-from prism.economy.initial import initial_state
+from prism.economy.series import beginning
 from prism.economy.world import EconomyWorld, shocked
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
@@ -29,7 +29,7 @@ def config_with(*interventions: dict[str, Any]) -> Config:
 
 
 def domain_of(config: Config) -> EconomyDomain:
-    return EconomyDomain(config, initial_state(config.economy.initial))
+    return EconomyDomain(config, beginning(config.economy.initial, config.economy.macro).state)
 
 
 async def ran(*interventions: dict[str, Any]) -> EconomyWorld:

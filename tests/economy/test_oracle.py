@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from actors.testing import ScriptedModel
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.economy.components import model_components
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
-from prism.economy.oracle import EconomyModelOracle, EconomyOracle
+from prism.economy.oracle import EconomyModelOracle, EconomyOracle, model_components
 from prism.engines import EconLLMEngine
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel

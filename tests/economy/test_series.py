@@ -8,10 +8,8 @@ from statistics import fmean
 import pytest
 
 from prism.config import InitialConfig, MacroConfig
-from prism.economy.initial import initial_lags, initial_state
 from prism.economy.macro import Lags, output_gap
-from prism.economy.series import year_growth, year_inflation
-from prism.economy.series_file import EXPECTED, parse_series
+from prism.economy.series import EXPECTED, beginning, parse_series, year_change
 from prism.errors import InputError
 from prism.quarter import Quarter
 from tests.catalogue import catalogue
@@ -28,21 +26,24 @@ def test_the_figures_of_the_united_states_are_whole() -> None:
 
 def test_inflation_and_growth_are_those_of_the_year_before() -> None:
     series = us_series()
-    assert year_inflation(series, 3) is None
-    assert year_growth(series, 3) is None
-    assert year_inflation(series, 4) == pytest.approx(100.0 * (29.54 / 28.98 - 1.0))
-    assert year_growth(series, 4) == pytest.approx(100.0 * (2847.699 / 2710.349 - 1.0))
+    assert year_change(series, 3, "price_index") is None
+    assert year_change(series, 4, "price_index") == pytest.approx(100.0 * (29.54 / 28.98 - 1.0))
+    assert year_change(series, 4, "real_gdp") == pytest.approx(100.0 * (2847.699 / 2710.349 - 1.0))
 
 
 def test_an_economy_starts_from_the_indicators_given_from_a_quarter_of_the_file_or_from_its_last() -> None:
-    state = initial_state(InitialConfig(interest_rate=3.0, inflation=5.0, unemployment=7.0))
+    macro = MacroConfig()
+    state, lags = beginning(InitialConfig(interest_rate=3.0, inflation=5.0, unemployment=7.0), macro)
     assert (state.interest_rate, state.inflation, state.unemployment) == (3.0, 5.0, 7.0)
     assert (state.gdp_growth, state.total_economic_value) == (3.15, 1000.0)
-    state = initial_state(InitialConfig(path=str(US_PATH), quarter="1985Q1"), us_series())
+    gap = output_gap(7.0, macro)
+    assert gap == pytest.approx(-2.2)
+    assert lags == Lags(gaps=(gap, gap), inflations=(5.0,) * 4, rates=(3.0,) * 3, unemployment=7.0), "for a year"
+    state, _ = beginning(InitialConfig(path=str(US_PATH), quarter="1985Q1"), macro, us_series())
     assert (state.interest_rate, state.unemployment, state.total_economic_value) == (8.25, 7.3, 6740.275)
     assert state.inflation == pytest.approx(100.0 * (107.0 / 103.3 - 1.0))
     assert state.gdp_growth == pytest.approx(100.0 * (6740.275 / 6448.264 - 1.0))
-    state = initial_state(InitialConfig(path=str(US_PATH)), us_series())
+    state, _ = beginning(InitialConfig(path=str(US_PATH)), macro, us_series())
     assert (state.interest_rate, state.unemployment) == (0.12, 9.6)
     for quarter, problem in (
         ("1958q4", "no quarter 1958q4 (economy.initial.quarter): expected one from 1959q1 to 2009q3"),
@@ -50,14 +51,13 @@ def test_an_economy_starts_from_the_indicators_given_from_a_quarter_of_the_file_
         ("1959q3", "2 quarters before 1959q3: expected at least 4, for the inflation of a year"),
     ):
         with pytest.raises(InputError, match=rf"^us\.csv: has {re.escape(problem)}$"):
-            initial_state(InitialConfig(path="us.csv", quarter=quarter), us_series())
+            beginning(InitialConfig(path="us.csv", quarter=quarter), macro, us_series())
 
 
 def test_the_first_quarter_looks_back_on_the_year_before_it_in_the_file() -> None:
-    initial = InitialConfig(path=str(US_PATH), quarter="1985q1")
-    series, macro = us_series(), MacroConfig()
+    series = us_series()
     at = next(place for place, figures in enumerate(series) if str(figures.quarter) == "1985q1")
-    lags, state = initial_lags(initial, macro, series), initial_state(initial, series)
+    state, lags = beginning(InitialConfig(path=str(US_PATH), quarter="1985q1"), MacroConfig(), series)
     # The lines of the file: tbilrate of 1985q1, 1984q4 and 1984q3, unemp of 1985q1 and 1984q4.
     assert lags.rates == tuple(series[at - age].interest_rate for age in range(3))
     assert lags.unemployment_change == pytest.approx(series[at].unemployment - series[at - 1].unemployment)
@@ -67,14 +67,6 @@ def test_the_first_quarter_looks_back_on_the_year_before_it_in_the_file() -> Non
     assert lags.gaps[0] == pytest.approx(2.0 * (5.9 - state.unemployment))
     grown = 100.0 * math.log(series[at].real_gdp / series[at - 1].real_gdp)
     assert lags.gaps[0] - lags.gaps[1] == pytest.approx(grown - 25.0 * math.log(1.0315))
-
-
-def test_without_a_file_the_economy_has_been_as_it_starts_for_a_year() -> None:
-    initial, macro = InitialConfig(interest_rate=3.0, inflation=5.0, unemployment=7.0), MacroConfig()
-    lags = initial_lags(initial, macro)
-    gap = output_gap(7.0, macro)
-    assert gap == pytest.approx(-2.2)
-    assert lags == Lags(gaps=(gap, gap), inflations=(5.0,) * 4, rates=(3.0,) * 3, unemployment=7.0)
 
 
 HEADER = "year,quarter,realgdp,cpi,tbilrate,unemp\n"

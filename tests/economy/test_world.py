@@ -14,11 +14,9 @@ from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.columns import Columns
 from prism.config import Config, load_config
 from prism.economy import GlobalState
-from prism.economy.chart import ECONOMY_CHART
-from prism.economy.components import Components
 from prism.economy.macro import draw_shocks
-from prism.economy.nation import Nation, PolicyState
-from prism.economy.oracle import EconomyOracle
+from prism.economy.nation import ECONOMY_CHART, Nation, PolicyState
+from prism.economy.oracle import Components, EconomyOracle
 from prism.economy.world import EconomyWorld, RatePath
 from prism.errors import ConfigError
 from tests.economy.one_nation import ALONE, components

@@ -10,7 +10,7 @@ import pytest
 from actors.factory.graph_files import parse_graph
 from prism.config.attributes import AttributeConfig
 from prism.config.model import PEOPLE_MAX, GraphConfig, PopulationConfig
-from prism.economy.series_file import parse_series
+from prism.economy.series import parse_series
 from prism.errors import ConfigError, InputError
 from prism.experiment.design import table_conditions
 from prism.scorecard.trees import parse_cascades

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from prism.economy.series import Figures, Series
-from prism.economy.series_file import EXPECTED as NAMES
-from prism.economy.series_file import parse_series
+from prism.economy.series import EXPECTED as NAMES
+from prism.economy.series import Figures, Series, parse_series
 from prism.errors import InputError
 from tests.catalogue import catalogue
 

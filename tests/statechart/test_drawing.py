@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from actors.plots import render, statechart
 from actors.plots.statechart import BOX
-from prism.economy.chart import ECONOMY_CHART
+from prism.economy.nation import ECONOMY_CHART
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
 from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart
 from tests.statechart.test_flatten import vocabulary

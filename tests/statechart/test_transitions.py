@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.economy.chart import ECONOMY_CHART
+from prism.economy.nation import ECONOMY_CHART
 from prism.errors import StatechartError
 from prism.social.chart import SOCIAL_CHART
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StateTransition, Transition, most_passive, question_kinds
