@@ -46,7 +46,7 @@ _BINARY: Final = {
 """`{first bytes of a file: the kind of file in words}`."""
 _GROUPED: Final = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 """A number with a comma between groups of three digits."""
-_PLAIN: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+NUMBER: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | None = None) -> str:
@@ -167,4 +167,4 @@ def plain_number(text: str) -> float | None:
     """Return a number that a table has as `1234.5`, `1,234.5` or `1.2e3`; None for any other text."""
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "")
-    return float(text) if _PLAIN.fullmatch(text) else None
+    return float(text) if NUMBER.fullmatch(text) else None

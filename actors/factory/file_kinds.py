@@ -19,7 +19,7 @@ from prism.config.config import settings
 from prism.errors import ConfigError, InputError
 from prism.social.people.hours import COLUMNS as HOURS
 from prism.social.people.margins import FIGURES
-from prism.social.people.profile_rows import KINDS
+from prism.social.people.profiles import DESCRIBING
 from prism.social.posts.post_file import TEXT
 from prism.social.ties.edges import named_ends
 from prism.text_files import SEPARATORS, binary_kind
@@ -51,7 +51,6 @@ _KEYS: Final[tuple[tuple[frozenset[str], str, str], ...]] = (
 """`(keys at the top of a YAML file, the kind of file in words, the place that takes it)`."""
 BRACKETS_MAX: Final = 20
 """The most objects of JSON around or before the first one that describes something."""
-_DESCRIBING: Final = {name for kind in ("name", "username", "persona", "bio") for name in KINDS[kind]}
 
 
 @contextmanager
@@ -130,7 +129,7 @@ def _kinds_of_rows(text: str) -> Iterator[tuple[str, str]]:
         yield "a table of conditions", DESIGN
     if TEXT in columns:
         yield "a file of posts", POSTS
-    if _DESCRIBING & {*columns}:
+    if {*DESCRIBING} & {*columns}:
         yield "a list of people", PEOPLE
     if {*FIGURES} & {*columns}:
         yield "a table of shares", SHARES

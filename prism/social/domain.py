@@ -29,9 +29,8 @@ from prism.social.changing import ChangeReader, LiveAttributes, ReadChange
 from prism.social.chart import SOCIAL_BEHAVIOUR, rows_with_functions, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
-from prism.social.people.joining import JOINS_SHOWN
 from prism.social.people.persona import Intentions
-from prism.social.people.population import Population
+from prism.social.people.population import JOINS_SHOWN, Population
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.shard import SocialShard

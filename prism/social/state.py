@@ -364,7 +364,7 @@ class SocialState:
         """Let people publish the posts of a file, of which there is one at least.
 
         Args:
-            owners: who may publish each: `prism.social.people.joining.authors_of`.
+            owners: who may publish each: `prism.social.people.population.authors_of`.
             words: the texts that are numbers in columns.
         """
         self.given = (*self.given, *posts)

@@ -55,7 +55,7 @@ def camps_in(data: bytes, name: str) -> list[object]:
 def quarters_in(data: bytes, name: str) -> tuple[list[str], list[str], float]:
     """Return the quarters that are read and left out, and the first figure."""
     found = parse_series(data, name)
-    read, left_out = [str(each.quarter) for each in found.quarters], [str(quarter) for quarter, _ in found.left_out]
+    read, left_out = [str(each.quarter) for each in found.quarters], [str(quarter) for quarter in found.left_out]
     return read, left_out, found.quarters[0].real_gdp
 
 

@@ -1,7 +1,8 @@
 """Profiles: people described in a file, as OASIS and table programs write them, and the personas made from them.
 
 A row is a person: two people of one name are two people. Thresholds and activity come from the seed, so two people with
-the same profile still differ, unless the configuration names columns of the file for them.
+the same profile still differ, unless the configuration names columns of the file for them. A file of posts has the same
+rows, and columns that settings name.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from prism.checked import Checked
+from prism.checked import Checked, field_types
 from prism.columns import Ints
-from prism.config.attributes import TRAITS
-from prism.config.model import PopulationConfig
+from prism.config.attributes import NUMBER_MAX, PLACE, TRAITS, AttributeConfig, Value
+from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.people.people import SyntheticPeople
 from prism.social.people.persona import (
@@ -34,10 +36,274 @@ from prism.social.people.persona import (
     unique_names,
     without_values,
 )
-from prism.social.people.profile_rows import FORMATS, FileRows, OwnColumns, profile_rows
 from prism.social.ties.edges import without_last_digits
-from prism.text_files import MISSING, check_format, decode_text
-from prism.wording import counted
+from prism.text_files import MISSING, NUMBER, TABLES, TRUTHS, check_format, decode_text, file_format, read_table
+from prism.wording import counted, cut
+
+USER_ID: Final = "user_id"
+USERNAME: Final = "username"
+INDEX: Final = "index"
+NAME: Final = "name"
+ROW: Final = "row"
+ROW_FROM_1: Final = "row_from_1"
+KINDS: Final = {
+    INDEX: ("", "unnamed: 0", "index", "agent_id"),
+    USER_ID: ("user_id", "userid", "id"),
+    NAME: ("name", "realname", "real_name"),
+    USERNAME: ("username", "user_name", "screen_name"),
+    "persona": ("user_char", "persona"),
+    "bio": ("bio", "description"),
+    "follows": ("following_agentid_list", "following_list"),
+    "followers": ("followers_list", "follower_list"),
+    "topics": ("interested_topics",),
+    "mbti": ("mbti",),
+    "age": ("age",),
+    "gender": ("gender",),
+    "country": ("country",),
+    "profession": ("profession",),
+}
+"""`{kind of content: the names of its column or key}`; of several that a file has, the first is read."""
+DESCRIBING: Final = {name: None for kind in (NAME, USERNAME, "persona", "bio") for name in KINDS[kind]}
+"""A file without any of these columns describes nobody."""
+FORMATS: Final = (".json", ".jsonl", ".ndjson", *TABLES)
+SHOWN_MAX: Final = 400
+"""The most characters of an error that lists columns."""
+
+
+class FileRows(NamedTuple):
+    """The rows of a file of which each describes one thing.
+
+    Args:
+        noun: what a row describes, as errors call it.
+        columns: the columns, or all keys, as the file has them.
+        rows: `{column or key: value}` of each thing; a table has texts only.
+        lines: the line of each; empty for a list of JSON.
+        header_line: the line of the header; None in JSON.
+        column_of: `{kind: its column}`, for those of `KINDS` that the file has.
+    """
+
+    source: str
+    noun: str
+    columns: tuple[str, ...]
+    rows: Sequence[Mapping[str, object]]
+    lines: list[int]
+    header_line: int | None
+    column_of: Mapping[str, str] = {}
+
+    def value(self, place: int, kind: str) -> object:
+        """Return the value of a row in the column of a kind; None without the column."""
+        column = self.column_of.get(kind)
+        return None if column is None else self.rows[place].get(column)
+
+    def text(self, place: int, kind: str) -> str:
+        """Return a text or a number as text; empty for any other value, and for a missing one."""
+        value = self.value(place, kind)
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            return ""
+        text = str(value).strip()
+        return "" if text in MISSING else text
+
+    def error(self, place: int, column: str, problem: str) -> InputError:
+        """Return the error for a row's value in a column, with its line, or the number of the row without one."""
+        if self.lines:
+            return InputError(self.source, problem, key=column, line=self.lines[place])
+        return InputError(self.source, f"{self.noun} {place + 1}: {problem}", key=column)
+
+    @property
+    def noun_of_columns(self) -> str:
+        return "key" if self.header_line is None else "column"
+
+    def unusable(self, problem: str) -> InputError:
+        """Return an error about the columns, which are listed behind it."""
+        return InputError(self.source, problem + cut(", ".join(self.columns), SHOWN_MAX), line=self.header_line)
+
+    def missing(self, column: str, why: str = "") -> InputError:
+        """Return the error for a column that the file lacks."""
+        return self.unusable(f"missing {self.noun_of_columns}: {column}{why}; the file has: ")
+
+
+def read_rows(text: str, source: str, known: Collection[str], noun: str) -> FileRows:
+    """Return the rows of a table or of JSON.
+
+    Args:
+        known: columns that the file may have, by which the separator of a table is found.
+        noun: what a row describes, as errors call it.
+    """
+    if file_format(source) in TABLES:
+        table = read_table(text, source, known, keeps_blank=True)
+        numbered = [(line, dict(zip(table.header, cells, strict=True))) for line, cells in table.rows]
+        lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
+        found = FileRows(source, noun, tuple(table.header), rows, lines, table.line)
+    else:
+        rows, lines = _json_rows(text, source, noun)
+        found = FileRows(source, noun, tuple(dict.fromkeys(key for row in rows for key in row)), rows, lines, None)
+    places = dict[str, str]()
+    for column in found.columns:
+        if (plain := column.strip().lower()) and plain in places:
+            problem = f"stands twice: expected one column {plain!r}"
+            raise InputError(source, problem, key=column, line=found.header_line)
+        if (
+            plain or not places
+        ):  # a spreadsheet may end its rows with separators: only a first one without a name counts
+            places[plain] = column
+    kinds = {kind: next((places[name] for name in names if name in places), None) for kind, names in KINDS.items()}
+    return found._replace(column_of={kind: column for kind, column in kinds.items() if column is not None})
+
+
+def _json_rows(text: str, source: str, noun: str) -> tuple[list[Any], list[int]]:
+    """Return the objects of a JSON text and, if it has one a line, their lines."""
+    entries: Any
+    lines: list[int] = []
+    if file_format(source) != ".json" and text.lstrip()[:1] != "[":
+        numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        entries = [_decode_json(line, source, number) for number, line in numbered]
+        lines = [number for number, _ in numbered]
+    else:
+        entries = _decode_json(text, source)
+    if isinstance(entries, dict) and DESCRIBING.keys().isdisjoint(entries):  # such as {"users": [...], "page": 1}
+        lists = [found for found in entries.values() if isinstance(found, list)]
+        entries = lists[0] if len(lists) == 1 else entries
+    if not isinstance(entries, list):
+        raise InputError(source, f"expected a list of {noun}s, or an object with one list, got {_kind(entries)}")
+    for place, entry in enumerate(entries, 1):
+        problem = "" if isinstance(entry, dict) else f": expected an object, got {_kind(entry)}"
+        try:
+            json.dumps(entry, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            problem = " holds half a character (\\ud800 to \\udfff alone): expected text"
+        except RecursionError:
+            problem = " is nested too deeply"
+        if problem:
+            raise InputError(source, f"{noun} {place}{problem}", line=lines[place - 1] if lines else None)
+    return entries, lines
+
+
+def _decode_json(text: str, source: str, line: int = 1) -> Any:
+    """Return the value of a JSON text, which begins on a line of the file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"bad JSON: {error.msg} (column {error.colno})"
+        if error.msg == "Extra data" and file_format(source) == ".json":
+            problem += ": a file with an object on each line is a .jsonl"
+        raise InputError(source, problem, line=error.lineno + line - 1) from None
+    except (RecursionError, ValueError) as error:  # brackets by the thousand, or a number with thousands of digits
+        raise InputError(source, f"bad JSON: {error}", line=line) from None
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+class OwnColumns:
+    """The columns of one file that the configuration names, and the values in them.
+
+    Args:
+        declared: the attributes of people, or of posts.
+        columns: the settings of further columns.
+        setting: where the attributes are declared. Those of posts are never drawn.
+    """
+
+    def __init__(
+        self, table: FileRows, declared: Mapping[str, AttributeConfig], columns: ColumnsConfig, setting: str = PLACE
+    ) -> None:
+        self._table, self._declared, self._setting = table, declared, setting
+        self.attributes: dict[str, str] = {}
+        """`{attribute: the column that gives it}`."""
+        for name, each in declared.items():
+            column = each.column
+            if column is None and not each.is_drawn:
+                # A column in capitals would be passed over, and the attribute drawn in its place.
+                alike = next((one for one in table.columns if one.lower() == name.lower()), None)
+                if alike not in (None, name):
+                    raise table.missing(name, f", for {setting}.{name}; `column: {alike}` reads {alike!r}")
+                is_complete = each.is_complete if setting == PLACE else each.default is not None
+                column = alike or (None if is_complete else name)
+            if column is not None:
+                self.attributes[name] = self._found(column, f"{setting}.{name}")
+        named = {name: getattr(columns, name) for name in field_types(ColumnsConfig)}
+        self.given = {
+            name: self._found(column, f"population.columns.{name}") for name, column in named.items() if column
+        }
+        """`{threshold or activity: the column that gives it}`."""
+
+    def values_of(self, place: int) -> dict[str, Value]:
+        """Return the attributes in a row that are read from columns."""
+        values: dict[str, Value] = {}
+        for name, column in self.attributes.items():
+            declaration, cell = self._declared[name], self._table.rows[place].get(column)
+            is_blank = _is_blank(cell, declaration)
+            value = declaration.default if is_blank else _read(cell, declaration)
+            if value is None:
+                got, way_out = _shown(cell), ""
+                if is_blank:
+                    got = f"{got}, which stands for a missing value" if cell else "nothing"
+                    way_out = f"; {self._setting}.{name}.default would stand for it"
+                raise self._table.error(place, column, f"expected {declaration.expected}, got {got}{way_out}")
+            values[name] = value
+        return values
+
+    def given_of(self, place: int) -> dict[str, float]:
+        """Return the thresholds and so on of one profile that are read from columns, without those left blank."""
+        given: dict[str, float] = {}
+        for name, column in self.given.items():
+            declaration, cell = ColumnsConfig.holding(name), self._table.rows[place].get(column)
+            if not _is_blank(cell, declaration):
+                value = _read(cell, declaration)
+                if value is None:
+                    raise self._table.error(place, column, f"expected {declaration.expected}, got {_shown(cell)}")
+                given[name] = float(value)
+        # The thresholds are in order, and the middle one is not missing.
+        middle = given.get("engagement_threshold")
+        for name, sign, bound in (("low_threshold", 1, "at most"), ("high_threshold", -1, "at least")):
+            edge = given.get(name)
+            if edge is not None and (middle is None or sign * edge > sign * middle):
+                problem = "expected an engagement threshold in the same profile"
+                if middle is not None:
+                    problem = f"expected {bound} the engagement threshold of {middle:g}, got {edge:g}"
+                raise self._table.error(place, self.given[name], problem)
+        return given
+
+    def _found(self, column: str, setting: str) -> str:
+        known = {present.lower(): present for present in self._table.columns}
+        if column not in known.values():
+            close = get_close_matches(column.lower(), known, n=1)
+            meant = f"; did you mean {known[close[0]]!r}?" if close else ""
+            raise self._table.missing(column, f", for {setting}{meant}")
+        return column
+
+
+def _is_blank(cell: object, declaration: AttributeConfig) -> bool:
+    """Return whether a cell holds no value. A word for a missing one is a value if the attribute declares it."""
+    if not isinstance(cell, str):
+        return cell is None or (isinstance(cell, float) and math.isnan(cell))
+    text = cell.strip()
+    return not text or (text in MISSING and text not in declaration.values)
+
+
+def _read(cell: object, declaration: AttributeConfig) -> Value | None:
+    """Return the value in a cell; None if the attribute may not have it.
+
+    A `.csv` has texts, so there a number is a text that reads as one. A table program may write 40 as `40.0`.
+    """
+    text = cell.strip() if isinstance(cell, str) else ""
+    value: object = text or cell
+    if declaration.type == "bool" and text:
+        value = TRUTHS.get(text.lower())
+    elif declaration.type in ("int", "float"):
+        number = float(text) if NUMBER.fullmatch(text) else cell
+        if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= NUMBER_MAX:
+            return None  # NaN, too, is not at most the largest number
+        if declaration.type == "int" and not float(number).is_integer():
+            return None
+        value = int(number) if declaration.type == "int" else float(number)
+    return value if isinstance(value, float | int | bool | str) and declaration.holds(value) else None
+
+
+def _shown(cell: object) -> str:
+    return json.dumps(cell, ensure_ascii=False)[:60] if not isinstance(cell, str) else repr(cell[:60])
+
 
 _ENTRY: Final = re.compile(
     r"\s*(?:'(?P<one>(?:[^'\\]|\\.)*)'|\"(?P<two>(?:[^\"\\]|\\.)*)\""
@@ -45,14 +311,9 @@ _ENTRY: Final = re.compile(
     re.DOTALL,
 )
 """An entry of a list as Python prints it, with the comma behind it; numpy prints `np.int64(1)` for 1."""
-_NUMBER: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
+_WHOLE: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
 _EXACT_MAX: Final = 2.0**53
 """From here on a float does not tell whole numbers apart."""
-USER_ID: Final = "user_id"
-USERNAME: Final = "username"
-INDEX: Final = "index"
-ROW: Final = "row"
-ROW_FROM_1: Final = "row_from_1"
 _FIRST_ROWS: Final = {ROW: 0, ROW_FROM_1: 1}
 ROW_DIGITS: Final = 12
 """A text with so many digits is no number of a row."""
@@ -75,7 +336,7 @@ def id_text(value: object) -> str:
     text = str(value).strip()
     if not text or text in MISSING:
         return ""
-    found = _NUMBER.fullmatch(text)
+    found = _WHOLE.fullmatch(text)
     if found is None or (found[3] is None and found[4] is None):
         return text
     sign, whole, fraction, exponent = found[1], found[2], found[3] or "", int(found[4] or 0)
@@ -122,6 +383,21 @@ def entries_of(value: Any) -> tuple[str, ...] | None:
     if not isinstance(value, list) or any(isinstance(each, list | dict | bool) for each in value):
         return None
     return tuple(filter(None, map(id_text, value)))
+
+
+def topics_of(value: object, *, in_words: bool = False) -> tuple[str, ...] | None:
+    """Return the topics in a list of texts, or in a text as programs print lists, each once; None if it is no list.
+
+    Args:
+        in_words: a text without a bracket has semicolons, else commas, between topics.
+    """
+    topics = () if value is None else value
+    if isinstance(topics, str):
+        is_words = in_words and not topics.lstrip().startswith("[")
+        topics = topics.split(";" if ";" in topics else ",") if is_words else entries_of(topics)
+    if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
+        return None
+    return tuple(dict.fromkeys(filter(None, map(str.strip, topics))))
 
 
 def people_named(
@@ -176,7 +452,6 @@ _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
 """The settings of people without attributes of their own, for whom no other columns are read."""
 NOT_GIVEN: Final[dict[str, float]] = {}
-NAME: Final = "name"
 _WORDS: Final = {
     USER_ID: "ids",
     USERNAME: "user names",
@@ -231,24 +506,29 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     """
     check_format(source, "profiles", FORMATS)
     text = decode_text(data, source, config.encoding, "population.encoding")
-    table = profile_rows(text, source) if text.strip() else None
+    known = {name for names in KINDS.values() for name in names if name}
+    table = read_rows(text, source, known, "profile") if text.strip() else None
+    if table is not None and table.columns and not {NAME, USERNAME, "persona", "bio"} & table.column_of.keys():
+        raise table.unusable(
+            f"expected a {table.noun_of_columns} that describes people ({', '.join(DESCRIBING)}), got: "
+        )
     if table is None or not table.rows:
         raise InputError(source, "holds no profiles: expected at least one")
     # 1. The ids of people. Ids that have lost digits are none: a row is a person, whom no follow list names by them.
     size, by_kind = len(table.rows), dict[str, list[str]]()
-    for kind, column_kind in ((USER_ID, "id"), (USERNAME, USERNAME), (INDEX, INDEX), (NAME, NAME)):
+    for kind in (USER_ID, USERNAME, INDEX, NAME):
         try:
-            by_kind[kind] = [id_text(table.value(place, column_kind)) for place in range(size)]
+            by_kind[kind] = [id_text(table.value(place, kind)) for place in range(size)]
         except LostDigitsError:
             by_kind[kind] = []
-    has_ids, seen = "id" in table.column_of, dict[str, int]()
+    has_ids, seen = USER_ID in table.column_of, dict[str, int]()
     is_lost = has_ids and (not by_kind[USER_ID] or without_last_digits(by_kind[USER_ID]) is not None)
     by_kind[USER_ID] = [] if is_lost or not has_ids else by_kind[USER_ID]
     for place, each in enumerate(by_kind[USER_ID]):
         if (before := seen.setdefault(each, place)) != place or not each:
             both = [f"{one + 1}" if not table.lines else f"{table.lines[one]}" for one in (before, place)]
             problem = f"{each!r} is used {'on lines' if table.lines else 'by profiles'} {' and '.join(both)}"
-            raise table.error(place, table.column_of["id"], problem if each else "expected an id, got an empty text")
+            raise table.error(place, table.column_of[USER_ID], problem if each else "expected an id, got an empty text")
     ids = {kind: texts for kind, texts in by_kind.items() if len({*texts} - {""}) == size}
     # 2. The profiles, and the ties between them.
     own = OwnColumns(table, config.attributes, config.columns)
@@ -265,7 +545,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     if nameless := sum(not (table.text(place, "name") or table.text(place, "username")) for place in range(size)):
         lines.append(f"{counted(nameless, 'person', 'people')} without a name: named by number")
     if is_lost:
-        lines.append(f"`{table.column_of['id']}` has lost digits, so people have numbers for ids")
+        lines.append(f"`{table.column_of[USER_ID]}` has lost digits, so people have numbers for ids")
     made.understood = tuple(f"{source}: {line}" for line in (*lines, *told))
     return made
 
@@ -305,16 +585,12 @@ def _profiles(table: FileRows, own: OwnColumns) -> Iterator[Profile]:
         facts = ", ".join(filter(None, (table.text(place, fact).removesuffix(".0") for fact in _FACTS)))
         about = table.text(place, "persona") or table.text(place, "bio")
         topics = table.value(place, "topics")
-        if isinstance(topics, str):  # a table has texts only
-            topics = entries_of(topics)
-        topics = () if topics is None and table.text(place, "topics") == "" else topics
-        if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
-            shown = json.dumps(table.value(place, "topics"))[:60]
-            problem = f"expected a list of texts, got {shown}"
+        if (interests := topics_of(topics)) is None:
+            problem = f"expected a list of texts, got {json.dumps(topics)[:60]}"
             raise table.error(place, table.column_of["topics"], problem)
         yield Profile(
             name=name,
-            interests=tuple(dict.fromkeys(filter(None, map(str.strip, topics)))),
+            interests=interests,
             personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
             attributes=own.values_of(place) if own.attributes else NO_ATTRIBUTES,
             given=own.given_of(place) if own.given else NOT_GIVEN,

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 from prism.config.attributes import POSTS_PLACE
 from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.errors import InputError
-from prism.social.people.profile_rows import FORMATS, OwnColumns, read_rows
-from prism.social.people.profiles import entries_of, plain_id
+from prism.social.people.profiles import FORMATS, OwnColumns, plain_id, read_rows, topics_of
 from prism.social.ties.graph import shown
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
@@ -72,18 +71,11 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPost
         said = cells.get(TEXT)
         if not isinstance(said, str) or not said.strip():
             raise table.error(place, TEXT, "expected a text that is not blank")
-        # Topics are a list, or a text with semicolons, else commas, between them.
-        topics = cells.get(TOPICS)
-        topics = () if topics is None else topics
-        if isinstance(topics, str):
-            is_list = topics.lstrip().startswith("[")
-            topics = entries_of(topics) if is_list else topics.split(";" if ";" in topics else ",")
-        if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
+        if (topics := topics_of(cells.get(TOPICS), in_words=True)) is None:
             raise table.error(place, TOPICS, "expected topics as in `taxes; schools`, or a list of texts")
         attributes = {name: values.get(name, each.default) for name, each in declared.items()}
-        each_once = tuple(dict.fromkeys(filter(None, map(str.strip, topics))))
         by = "" if author is None else plain_id(cells.get(author))
-        posts.append(GivenPost(said.strip(), each_once, attributes, by))
+        posts.append(GivenPost(said.strip(), topics, attributes, by))
     made = GivenPosts(posts)
     made.column = author or ""
     read = {TEXT, TOPICS, author, *(each.column or name for name, each in declared.items())}
