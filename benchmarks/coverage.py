@@ -23,16 +23,15 @@ import numpy as np
 from prism.columns import Floats, Ints
 from prism.experiment.design import Design, Range, sampled_conditions, unit_points
 from prism.experiment.effects import effects_on
-from prism.experiment.hypothesis_tests import Hypothesis, compared
-from prism.experiment.intervals import described
-from prism.scorecard.facts import interval_of_runs
-from prism.scorecard.social import (
+from prism.experiment.hypothesis_tests import Hypothesis, compared, described
+from prism.scorecard.cascades import Shapes
+from prism.scorecard.facts import (
     LARGE_PER,
     LARGE_POSTS,
     Feed,
+    interval_of_runs,
     social_facts,
 )
-from prism.scorecard.trees import Shapes
 from prism.sharing.audit import mean_with_interval
 
 Ends = tuple[float | None, float | None]

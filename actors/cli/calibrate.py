@@ -22,16 +22,17 @@ from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
-from actors.studies.calibration.calibration_plan import (
+from actors.studies.calibration import (
+    CONFIGURATION,
+    RESULT,
     CalibrationPlan,
     asking_of_calibration,
     cell_of,
     make_calibration_plan,
+    run_calibration,
+    write_result,
 )
-from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
-from actors.studies.calibration.run import run_calibration
-from actors.studies.experiments.cells import count_done
-from actors.studies.experiments.processes import Where, opened
+from actors.studies.experiments.cells import Where, count_done, opened
 from actors.studies.experiments.run_measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration.calibration_file import point_at

@@ -37,10 +37,9 @@ from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
-from actors.studies.experiments.cells import CELLS, Done, cell_path, cells_begun, count_done
+from actors.studies.experiments.cells import CELLS, Done, Where, cell_path, cells_begun, cells_to_do, count_done, opened
 from actors.studies.experiments.outcome import OUTCOME, Outcome, Values, outcome_of, read_values, write_outcome
 from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, record_plan, text_of
-from actors.studies.experiments.processes import Where, cells_to_do, opened
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.run_measures import keep_own, measured
 from actors.studies.experiments.seals import (

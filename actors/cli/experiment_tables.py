@@ -15,10 +15,9 @@ from rich.text import Text
 from actors.cli.render import NONE, interval, line, table
 from actors.display.words import duration, usd
 from actors.runs.forecast import Forecast, forecast
-from actors.studies.experiments.cells import count_done
+from actors.studies.experiments.cells import cells_to_do, count_done
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan, promised_so_far
-from actors.studies.experiments.processes import cells_to_do
 from actors.studies.experiments.shared_oracle import Asking, ModelUse, asking_of, asks_model, limits_of, used_so_far
 from prism.config import Config
 from prism.experiment.design import SAMPLED

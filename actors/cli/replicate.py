@@ -19,9 +19,9 @@ from actors.core.files import write_json
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.logs.output import say
-from actors.studies.experiments.processes import Where
+from actors.studies.experiments.cells import Where
 from actors.studies.experiments.run_measures import keep_own
-from actors.studies.replications.ledger import (
+from actors.studies.replications import (
     HERE_SAID,
     LINE,
     NONE,
@@ -32,8 +32,8 @@ from actors.studies.replications.ledger import (
     entries,
     hits,
     line_of,
+    make_replication_plan,
 )
-from actors.studies.replications.replication_plan import make_replication_plan
 from prism.experiment.replication import Replication
 
 

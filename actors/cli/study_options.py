@@ -9,7 +9,7 @@ import click
 from actors.cli.command import Group, count_option, option
 from actors.cli.options import out_option, require
 from actors.core.errors import run_directory_error
-from actors.studies.experiments.processes import PROCESSES
+from actors.studies.experiments.cells import PROCESSES
 
 
 class FileGroup(Group):

@@ -23,7 +23,7 @@ from prism.domain import said_by
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.prompt import NEEDED
 from prism.no_effect import told
-from prism.sharing.table import calls_a_judgement
+from prism.sharing.archetypes import calls_a_judgement
 from prism.wording import counted
 
 

@@ -20,8 +20,7 @@ from actors.results.observed import observed_configs, observed_economy, observed
 from prism.economy.backtest import Score, backtest, score
 from prism.errors import InputError
 from prism.quarter import Period
-from prism.scorecard.facts import Agreement, Fact, macro_facts
-from prism.scorecard.social import social_facts
+from prism.scorecard.facts import Agreement, Fact, macro_facts, social_facts
 
 STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
 WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files of real figures with --against"

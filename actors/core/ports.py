@@ -12,7 +12,7 @@ import msgspec
 
 from actors.core.messages import Decided
 from prism.agents import Question
-from prism.sharing.archetype import Judged
+from prism.sharing.archetypes import Judged
 from prism.tables import Shape
 
 

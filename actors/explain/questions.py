@@ -34,7 +34,7 @@ from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.llm.tape import TapeError, TapeMissError
 from prism.quoting import compact, number
-from prism.sharing.archetype import Judged
+from prism.sharing.archetypes import Judged
 
 EMBEDDED: Final = "embedded"
 """The method of an answer that was computed, and so took no call."""

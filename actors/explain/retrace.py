@@ -39,7 +39,7 @@ from prism.config import Config
 from prism.domain import NO_REFERENCE, Domain, HasTurns, said_by
 from prism.events import Event
 from prism.expressions import readers_of
-from prism.sharing.table import Place, words_of
+from prism.sharing.archetypes import Place, words_of
 from prism.social.changing import ReadChange
 from prism.social.domain import SocialDomain
 from prism.social.people.persona import Persona

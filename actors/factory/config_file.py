@@ -19,7 +19,7 @@ from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config, placed_error
 from prism.errors import ConfigError, together
-from prism.sharing.table import declared_groupings
+from prism.sharing.archetypes import declared_groupings
 from prism.social.sharing import question_fields
 from prism.text_files import decode_text
 

@@ -23,7 +23,7 @@ from prism.config.section import DOMAIN, plain_settings
 from prism.domain import Domain, said_by
 from prism.errors import PrismError
 from prism.no_effect import NoEffect, idle_interventions, unreached
-from prism.sharing.table import archetypes_of, fields_of
+from prism.sharing.archetypes import archetypes_of, fields_of
 from prism.show import Show
 from prism.social.people.population import ignore_step
 from prism.social.shard import check_shards

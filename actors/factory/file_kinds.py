@@ -114,7 +114,7 @@ def _kinds(data: bytes) -> Iterator[tuple[str, str]]:
 def _kinds_of_rows(text: str) -> Iterator[tuple[str, str]]:
     """Yield the likely kinds of a file whose columns, or keys of objects, are those of a text."""
     from prism.economy.series import is_series  # noqa: PLC0415  # most runs need neither
-    from prism.scorecard.trees import CASCADE_COLUMNS  # noqa: PLC0415
+    from prism.scorecard.cascades import CASCADE_COLUMNS  # noqa: PLC0415
 
     columns = _columns(text)
     if {*HOURS} <= {*columns}:

@@ -14,8 +14,8 @@ from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
 from prism.llm.spending import Latencies, Ledger, Spending
+from prism.sharing.archetypes import Role
 from prism.sharing.audit import UNIT
-from prism.sharing.table import Role
 
 Group = tuple[str, ...]
 Counts = Counter[tuple[str, Any]]

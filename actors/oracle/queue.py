@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from actors.core.messages import Decided, QuestionName, name_of_question
 from prism.agents import Question
-from prism.sharing.table import Place
+from prism.sharing.archetypes import Place
 
 
 class WaitingQuestion(NamedTuple):

@@ -13,9 +13,8 @@ from actors.oracle.call import Answer
 from actors.oracle.oracle_counters import OracleCounters
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
-from prism.sharing.archetype import Judged
+from prism.sharing.archetypes import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import SharedCounts, SharingSummary, divergences, sharing_summary
-from prism.sharing.table import Basis, Place, Role, SharingTable
 from prism.statechart import Oracle
 
 

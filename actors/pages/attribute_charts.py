@@ -12,7 +12,7 @@ from actors.pages.words import count, listed, share
 from actors.plots.lines import Course, Panel, course, over_time
 from actors.results.distributions import AttributeCourse, Moment, NumberCourse, ValueCourse
 from actors.results.run_record import RunGroup, RunRecord
-from prism.answers.measure_words import figure as digits
+from prism.answers import figure as digits
 from prism.social.measures import is_constant
 
 CHARTS_MAX: Final = 4

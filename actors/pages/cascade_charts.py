@@ -26,8 +26,8 @@ from actors.results.run_record import RunGroup, RunRecord
 from actors.store.course import MadePost
 from prism.config import Config
 from prism.quoting import visible
-from prism.scorecard.social import Feed
-from prism.scorecard.trees import Shapes, shapes_in, together
+from prism.scorecard.cascades import Shapes, shapes_in, together
+from prism.scorecard.facts import Feed
 from prism.social.people.population import Population
 from prism.wording import counted
 

@@ -13,13 +13,11 @@ from actors.pages.words import MINUS, span
 from actors.plots.lines import Course, Panel, curves, over_time
 from actors.plots.rows import Row, rows
 from actors.plots.theme import color_of
-from actors.studies.experiments.over_time import Band, OverTime
-from actors.studies.experiments.record import ExperimentRecord
+from actors.studies.experiments.record import Band, ExperimentRecord, OverTime
 from prism.answers import named
 from prism.experiment.design import conditions_for
 from prism.experiment.effects import Effect
-from prism.experiment.hypothesis_tests import Comparison
-from prism.experiment.intervals import Interval, described
+from prism.experiment.hypothesis_tests import Comparison, Interval, described
 from prism.palette import BLUE, GREY, ORANGE
 from prism.quoting import as_text
 

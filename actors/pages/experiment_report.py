@@ -24,9 +24,8 @@ from actors.pages.html import Element, Node, tag
 from actors.pages.page_frame import SHOWN_MAX, Section, document, figures, grid, lead_of, missing
 from actors.pages.words import count, listed, pages_number, place_of, span
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.over_time import read_over_time
-from actors.studies.experiments.record import CellState, ExperimentRecord
-from actors.studies.replications.ledger import (
+from actors.studies.experiments.record import CellState, ExperimentRecord, read_over_time
+from actors.studies.replications import (
     HERE_SAID,
     LINE,
     NONE,

@@ -40,7 +40,7 @@ from actors.playground.words import changed_in_words, fan_in_words
 from actors.playground.world import SIZES, Measures, Played, begin_process, play, problem_of, states_of
 from actors.runs.directory import RunDirectory, make_numbered
 from actors.runs.inputs import keep_files
-from actors.studies.experiments.processes import Pool
+from actors.studies.experiments.cells import Pool
 from actors.view.app import STATIC, ProblemError, Site
 from actors.view.explainer import EXPLAIN
 from actors.view.run_list import shown

@@ -21,7 +21,7 @@ def begun() -> Iterator[Path]:
     with TemporaryDirectory(prefix="prism-play-", ignore_cleanup_errors=True) as place:
         os.environ[VARIABLE] = place
         try:
-            forkserver("actors.playground.world", "actors.studies.experiments.processes")
+            forkserver("actors.playground.world", "actors.studies.experiments.cells")
         finally:
             del os.environ[VARIABLE]
         yield Path(place)

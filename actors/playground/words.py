@@ -72,7 +72,7 @@ def _listed(about: str, told: Sequence[str]) -> list[str]:
 
 def _ends(values: Sequence[float]) -> tuple[float | None, float | None]:
     """Return the ends of the 95% interval of a mean; None for few or equal values."""
-    from prism.experiment.intervals import described  # noqa: PLC0415  # scipy takes half a second to import
+    from prism.experiment.hypothesis_tests import described  # noqa: PLC0415  # scipy takes half a second to import
 
     found = described(values)
     return found.low, found.high

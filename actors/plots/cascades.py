@@ -13,7 +13,7 @@ from actors.plots.theme import LINE, axis, columns, data, fitted, floats, key, t
 from prism.columns import Floats
 from prism.imports import load_igraph
 from prism.palette import BLUE, GREEN, VERMILION
-from prism.scorecard.trees import Shapes, shapes_in
+from prism.scorecard.cascades import Shapes, shapes_in
 
 POINTS_MAX: Final = 150
 UNITS: Final = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))

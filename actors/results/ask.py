@@ -34,10 +34,9 @@ from actors.tables.export import refuse_inside
 from actors.tables.files import write_columns
 from actors.tables.schema import attribute_columns
 from prism.agents import Question
-from prism.survey.embedded import EmbeddedAnswers
 from prism.survey.oracle import Interview, Respondent, SurveyOracle
 from prism.survey.outcome import Given, ItemOutcome, outcomes_of
-from prism.survey.questionnaire import Item, read_questionnaire
+from prism.survey.questionnaire import EmbeddedAnswers, Item, read_questionnaire
 from prism.tables import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
 
 RECORD: Final = "ask.json"

@@ -33,7 +33,7 @@ from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread
 from prism.domain import Domain
 from prism.events import MADE
 from prism.expectations import guess
-from prism.scorecard.trees import Shapes
+from prism.scorecard.cascades import Shapes
 
 ROUNDS_PREFIX, CASCADES, BY = "rounds.", "cascades.", "by."
 MEAN, GROWTH = "mean", "growth"

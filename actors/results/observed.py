@@ -22,8 +22,8 @@ from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.economy.series import EXPECTED, YEAR_QUARTERS, Figures, is_series, parse_series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.scorecard.social import Feed
-from prism.scorecard.trees import CASCADE_COLUMNS, Shapes, columns_in, parse_cascades, shapes_in, shapes_of
+from prism.scorecard.cascades import CASCADE_COLUMNS, Shapes, columns_in, parse_cascades, shapes_in, shapes_of
+from prism.scorecard.facts import Feed
 from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.people.hours import parse_hours
 

@@ -28,8 +28,8 @@ from prism.config.yaml_text import flat
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
-from prism.scorecard.social import Feed
-from prism.sharing.archetype import Judged
+from prism.scorecard.facts import Feed
+from prism.sharing.archetypes import Judged
 from prism.social.people.people import SyntheticPeople
 from prism.social.people.population import Population, ignore_step
 from prism.statechart.outline import outline

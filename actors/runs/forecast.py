@@ -27,7 +27,7 @@ from prism.config import Config, OracleConfig
 from prism.domain import Domain, HasTurns
 from prism.llm import ChatRequest, Completion, Identity, LanguageModel, Message
 from prism.llm.spending import Spent, cost_usd
-from prism.sharing.table import archetypes_of, calls_a_judgement, fields_of
+from prism.sharing.archetypes import archetypes_of, calls_a_judgement, fields_of
 from prism.statechart import Answer, Oracle
 
 FACTOR: Final = 2

@@ -34,7 +34,7 @@ from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS
 from actors.store.segments import write_segment
 from prism.agents import Question
-from prism.sharing.archetype import Judged
+from prism.sharing.archetypes import Judged
 
 PENDING_MAX = 64
 """Frames that may wait for the disk."""

@@ -38,7 +38,7 @@ from prism.columns import Bundles, Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Measure, Stretch
 from prism.llm.spending import cost_usd, wasted
-from prism.sharing.table import Role, sharing_table
+from prism.sharing.archetypes import Role, sharing_table
 from prism.statechart import Oracle, Statechart
 
 log = structlog.get_logger(__name__)

@@ -28,7 +28,7 @@ from actors.store.messages import read_messages
 from actors.store.record import Record
 from prism.agents import Question, Source, Update
 from prism.llm.spending import Ledger
-from prism.sharing.archetype import Judged
+from prism.sharing.archetypes import Judged
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"

@@ -32,7 +32,7 @@ from prism.events import MADE
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
 from prism.rows import Heap, unpacked
-from prism.scorecard.trees import above_all, shapes_in
+from prism.scorecard.cascades import above_all, shapes_in
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind

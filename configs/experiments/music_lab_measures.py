@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.store.course import read_course
-from prism.scorecard.social import rank_correlation
+from prism.scorecard.facts import rank_correlation
 
 
 def inequality(path: Path) -> float:

@@ -17,7 +17,7 @@ from actors.results.observed import observed_feed
 from prism.calibration.calibration_file import SHAPES
 from prism.calibration.comparison import Real, parted, rows_in, table_of
 from prism.scorecard import Feed, parse_cascades
-from prism.scorecard.social import month_share
+from prism.scorecard.facts import month_share
 
 HOLDOUT = 0.333
 LEAST, MOST = 100, 200

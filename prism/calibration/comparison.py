@@ -12,8 +12,7 @@ import numpy as np
 from prism.calibration.calibration_file import SHAPES, SIZE, Target
 from prism.calibration.posterior import Datum
 from prism.columns import Floats
-from prism.scorecard.matched import Matching, distance
-from prism.scorecard.trees import Shapes, Tree, shapes_of
+from prism.scorecard.cascades import Matching, Shapes, Tree, distance, shapes_of
 
 CASCADES_LEAST = 5  # the fewest cascades of comparable sizes from which a run has a shape
 WORST = 1.0  # the distance of a shape that a run does not have

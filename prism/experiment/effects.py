@@ -20,7 +20,7 @@ import numpy as np
 
 from prism.columns import Floats
 from prism.experiment.design import LEVELS, Condition, Design, Range, levels_of, problem_of, unit_points
-from prism.experiment.intervals import described, spread, without_rounding
+from prism.experiment.hypothesis_tests import described, spread, without_rounding
 
 RESAMPLES = 500
 SEED = 20_080_607  # of the resamples, so that the same values give the same intervals

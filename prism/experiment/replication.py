@@ -23,7 +23,7 @@ from prism.config.yaml_text import read_as
 from prism.errors import SettingError
 from prism.experiment.design import check_contrast, check_known
 from prism.experiment.experiment_file import Experiment
-from prism.experiment.intervals import CONFIDENCE, spread
+from prism.experiment.hypothesis_tests import CONFIDENCE, spread
 
 PUBLISHED = ("value", "range", "direction", "computed")  # the keys with what was published; each figure has one of them
 

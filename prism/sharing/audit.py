@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.distribution import jensen_shannon_rows, student
-from prism.sharing.archetype import Archetypes, Judged
-from prism.sharing.table import Role
+from prism.sharing.archetypes import Archetypes, Judged, Role
 
 FEWEST: Final = 8  # the fewest values whose mean gets an interval
 BITS: Final = (0.0, 1.0)  # the least and the most divergence of two distributions

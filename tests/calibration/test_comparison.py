@@ -7,7 +7,7 @@ import pytest
 from prism.calibration.calibration_file import Target
 from prism.calibration.comparison import Comparer, Observed, holdout_targets, parted
 from prism.experiment.design import Range
-from prism.scorecard.trees import Tree
+from prism.scorecard.cascades import Tree
 
 NUMBERS = {
     "posts": Target(measure="posts", value=40.0, tolerance=5.0, source="a panel"),

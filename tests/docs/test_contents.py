@@ -9,8 +9,7 @@ import pytest
 import actors
 import prism
 from actors.factory.shipped import replications
-from actors.studies.replications.ledger import Entry, cells_of, hits, read_line
-from actors.studies.replications.replication_plan import load_replication, make_replication_plan
+from actors.studies.replications import Entry, cells_of, hits, load_replication, make_replication_plan, read_line
 from actors.tables.schema import shipped_tables
 from actors.testing import Fault
 from prism.checked import field_types

@@ -12,12 +12,13 @@ from prism.experiment.hypothesis_tests import (
     Hypothesis,
     compared,
     corrected,
+    described,
     effect_found,
     holm,
     p_value,
     smallest_p,
+    t_interval,
 )
-from prism.experiment.intervals import described, t_interval
 
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 """Fifteen pairs of maize plants, crossed minus self-fertilised, in eighths of an inch: Fisher (1935), chapter 3."""

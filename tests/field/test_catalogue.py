@@ -13,7 +13,7 @@ from prism.config.model import PEOPLE_MAX, GraphConfig, PopulationConfig
 from prism.economy.series import parse_series
 from prism.errors import ConfigError, InputError
 from prism.experiment.design import table_conditions
-from prism.scorecard.trees import parse_cascades
+from prism.scorecard.cascades import parse_cascades
 from prism.social.people.hours import COLUMNS, parse_hours
 from prism.social.people.margins import parse_margin
 from prism.social.people.profiles import parse_profiles

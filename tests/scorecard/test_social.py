@@ -13,10 +13,8 @@ from prism.columns import Floats
 from prism.economy.moments import moments, real_columns
 from prism.errors import InputError
 from prism.quarter import Period, Quarter
-from prism.scorecard.facts import RUNS_MIN, Agreement, macro_facts
-from prism.scorecard.matched import Matching
-from prism.scorecard.social import Feed, month_share, social_facts
-from prism.scorecard.trees import Tree, parse_cascades, shapes_of
+from prism.scorecard.cascades import Matching, Tree, parse_cascades, shapes_of
+from prism.scorecard.facts import RUNS_MIN, Agreement, Feed, macro_facts, month_share, social_facts
 from tests.catalogue import catalogue
 from tests.economy.history import us_series
 

@@ -8,7 +8,7 @@ import pytest
 
 from prism.errors import ExpressionError
 from prism.expressions import Field
-from prism.sharing.archetype import Archetypes, Judged, default_groupings, grouping
+from prism.sharing.archetypes import Archetypes, Judged, default_groupings, grouping
 from prism.sharing.audit import corrected_shares, divergences, mean_with_interval
 from tests.catalogue import catalogue
 

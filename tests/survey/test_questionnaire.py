@@ -7,10 +7,9 @@ from actors.testing import ScriptedModel
 from prism.config.attributes import AttributeConfig
 from prism.config.model import LLMConfig
 from prism.errors import ConfigError, OracleResponseError
-from prism.survey.embedded import EmbeddedAnswers
 from prism.survey.oracle import Interview, Respondent, SurveyOracle
 from prism.survey.outcome import Given, outcomes_of
-from prism.survey.questionnaire import Item, read_questionnaire
+from prism.survey.questionnaire import EmbeddedAnswers, Item, read_questionnaire
 from tests.catalogue import catalogue
 
 FILE = """

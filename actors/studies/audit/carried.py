@@ -18,8 +18,8 @@ from actors.explain.futures import Change, Departed, RunParts, Track, seed_of_dr
 from actors.runs.replay import Part, run_parts
 from actors.runtime.simulation import Simulation
 from actors.studies.audit.questions import Features, Runs, Study
+from actors.studies.causes.search import Processes
 from actors.studies.causes.track import track_of
-from actors.studies.causes.undone import Processes
 from actors.studies.experiments.run_measures import measured
 from prism.audit.choices import ChoiceModel, Recorded, fitted, tilted
 from prism.audit.claims import Claim, carried

@@ -14,7 +14,7 @@ import msgspec
 from actors.core.errors import run_directory_error
 from actors.core.files import NotJsonError, read_json, refuse_links, write_json
 from actors.display.words import plain
-from prism.experiment.intervals import Interval
+from prism.experiment.hypothesis_tests import Interval
 
 INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
 KINDS = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)

@@ -40,9 +40,8 @@ from actors.factory.ray_cluster import connected, is_there
 from actors.runs.compatibility import OWN_PACKAGE, code_sha256
 from actors.runs.inputs import with_kept_files
 from actors.store.lock import LOCK, locked
-from actors.studies.experiments.cells import CELLS, Done, Task, cell_path, work
+from actors.studies.experiments.cells import CELLS, KILLED, LOST, Done, Executor, LostError, Task, cell_path, work
 from actors.studies.experiments.plan import Cell
-from actors.studies.experiments.processes import KILLED, LOST, Executor, LostError
 from actors.studies.experiments.shared_oracle import asks_model
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config

@@ -26,8 +26,7 @@ from prism.errors import PrismError
 from prism.experiment.answer import FEW_SEEDS, Answer, Side, answered, condition_in_words, described_by
 from prism.experiment.effects import Effect, effects_on
 from prism.experiment.experiment_file import Experiment, Threshold
-from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, Hypothesis, compared, corrected
-from prism.experiment.intervals import Interval, described
+from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, Hypothesis, Interval, compared, corrected, described
 from prism.no_effect import remarks_on_many
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"

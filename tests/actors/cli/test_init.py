@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from actors.factory.shipped import examples, studies
-from actors.studies.calibration.calibration_plan import make_calibration_plan
+from actors.studies.calibration import make_calibration_plan
 from actors.studies.experiments.plan import make_plan
 from tests.command import Prism
 from tests.paths import ROOT, real_path

@@ -15,7 +15,7 @@ from actors.results.run_record import RunRecord
 from actors.store.rounds import read_rounds
 from actors.studies.causes.record import Causes, Kept, Tried
 from prism.columns import Floats
-from prism.experiment.intervals import Interval
+from prism.experiment.hypothesis_tests import Interval
 from prism.social.people.population import Population
 from tests.actors.pages.test_report import words_of
 from tests.actors.studies.causes.test_kept import LIKES

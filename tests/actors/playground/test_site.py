@@ -18,8 +18,8 @@ from starlette.responses import StreamingResponse
 import actors
 from actors.playground.app import Move, PlaySite
 from actors.playground.place import begun
+from actors.studies.experiments.cells import Pool
 from actors.studies.experiments.plan import make_plan
-from actors.studies.experiments.processes import Pool
 from actors.view.server import Guard
 from prism.config import load_config
 from tests.actors.view.asking import HOST, get

@@ -11,8 +11,7 @@ from rich.console import Console
 from actors.cli.calibrate import result_parts
 from actors.factory.calibrated import calibration_label
 from actors.factory.config_file import read_config
-from actors.studies.calibration.calibration_plan import CalibrationPlan, make_calibration_plan
-from actors.studies.calibration.files import CONFIGURATION, RESULT, write_result
+from actors.studies.calibration import CONFIGURATION, RESULT, CalibrationPlan, make_calibration_plan, write_result
 from prism.calibration.calibration_file import Budget, Point
 from prism.calibration.comparison import Observed
 from prism.calibration.procedure import Result, calibrated

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.studies.calibration.files import CONFIGURATION, RESULT
+from actors.studies.calibration import CONFIGURATION, RESULT
 from tests.actors.studies.calibration.files import write_calibration
 from tests.command import begin, end
 from tests.patience import wait_until

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from actors.cli.calibrate import calibrate
-from actors.studies.calibration.calibration_plan import make_calibration_plan
+from actors.studies.calibration import make_calibration_plan
 from prism.errors import ConfigError, InputError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 from tests.plain import plain_text

@@ -12,9 +12,8 @@ from actors.explain.what_if import what_if
 from actors.results.measures import numbers_of
 from actors.store.journal import JOURNAL
 from actors.studies.causes.candidates import Candidate, candidates_of, change_of
-from actors.studies.causes.search import causes
+from actors.studies.causes.search import Undone, causes, outcomes_of
 from actors.studies.causes.track import futures_of
-from actors.studies.causes.undone import Undone, outcomes_of
 from tests.catalogue import catalogue
 from tests.command import prism_alone
 from tests.recorded import ECONOMY, FEW, content, make_run

@@ -8,9 +8,8 @@ import pytest
 
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
-from actors.studies.experiments.cells import Done
+from actors.studies.experiments.cells import KILLED, LOST, Done, Executor, LostError, Where, opened
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.processes import KILLED, LOST, Executor, LostError, Where, opened
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 

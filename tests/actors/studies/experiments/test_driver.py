@@ -9,10 +9,9 @@ import pytest
 
 from actors.results.result import read_result
 from actors.store.lock import locked
-from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
+from actors.studies.experiments.cells import Done, Task, Where, cell_path, count_done, opened, work
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
-from actors.studies.experiments.processes import Where, opened
 from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 
@@ -30,7 +29,7 @@ def test_the_cells_beside_one_that_kills_its_process_are_done(tmp_path: Path, mo
     plan = make_plan(write_experiment(tmp_path))
     guilty, marked = plan.cells[1], tmp_path / "guilty"
     marked.write_text(guilty.key)
-    monkeypatch.setattr("actors.studies.experiments.processes.work", partial(killed, marked))
+    monkeypatch.setattr("actors.studies.experiments.cells.work", partial(killed, marked))
     ended = list[str]()
     with opened(Where(jobs=3)) as executor:
         problems = executor.run(plan.cells, tmp_path, lambda cell, _: ended.append(cell.key))
@@ -81,7 +80,7 @@ def test_an_interrupted_experiment_ends_also_if_a_cell_does_not(
     marked, told = tmp_path / "guilty", list[str]()
     marked.write_text(plan.cells[0].key)
     os.mkfifo(marked.with_suffix(".pipe"))
-    monkeypatch.setattr("actors.studies.experiments.processes.work", partial(stubborn, marked))
+    monkeypatch.setattr("actors.studies.experiments.cells.work", partial(stubborn, marked))
 
     def interrupt(_: Cell, done: Done) -> None:
         told.append(done.problem)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.experiments.over_time import read_over_time
-from actors.studies.experiments.record import CellState, read_experiment_record
+from actors.studies.experiments.record import CellState, read_experiment_record, read_over_time
 from tests.actors.studies.experiments.files import write_experiment
 from tests.actors.studies.experiments.written import (
     CONDITIONS,

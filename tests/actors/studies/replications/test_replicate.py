@@ -14,8 +14,7 @@ from actors import read_result, run
 from actors.store.course import read_course
 from actors.store.record import Record
 from actors.studies.experiments.plan import make_plan
-from actors.studies.replications.ledger import read_line
-from actors.studies.replications.replication_plan import make_replication_plan
+from actors.studies.replications import make_replication_plan, read_line
 from tests.actors.studies.experiments.files import BASE, write_experiment
 from tests.command import Prism
 from tests.paths import ROOT, real_path

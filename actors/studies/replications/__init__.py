@@ -1,1 +1,0 @@
-"""Replications: published studies done again, and the ledger of what came out."""
