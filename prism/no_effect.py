@@ -1,9 +1,7 @@
 """The parts of a configuration that have no effect, or another effect than they say, in one run and in many.
 
-A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that sets a setting to
-its present value: each is allowed, and hardly ever intended. Domains report their own parts;
-`actors.runs.summary` reports the others, after a run. Every command that shows runs shows `remarks` of their
-summaries.
+A delay that the end of the round cuts short or an attribute that nothing reads is allowed, and hardly ever intended.
+Domains report their own parts; `actors.runs.summary` reports the others, after a run.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from prism.config import Config
 from prism.config.interventions import CHANGEABLE, planned, with_settings
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.statechart import Statechart
+from prism.statechart.lint import reached
 from prism.wording import counted
 
 ROUND_ENDS: Final = "round_ends"
@@ -28,12 +27,7 @@ TIMEOUT: Final = "timeout"
 
 
 class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a configuration without an effect.
-
-    Args:
-        place: a state of the chart, or the key of the setting.
-        message: why it has no effect, in words.
-    """
+    """A part of a configuration without an effect; `place`: a state of the chart, or the key of the setting."""
 
     kind: Literal["state", "row", "delay", "attribute", "measure", "intervention"]
     place: str
@@ -44,14 +38,7 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotAsConfigured(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that did not become true in a run.
-
-    Args:
-        place: the key of the setting.
-        message: the reason, in words.
-        configured: the share that was asked for, 0 to 1; None if it is no share.
-        realised: the share that came out.
-    """
+    """A setting that did not become true in a run, with the shares asked for and realised, 0 to 1, if it is a share."""
 
     place: str
     message: str
@@ -107,12 +94,7 @@ def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
             lines.append(f"without effect {where}: {first}")
             continue
         shares = [each.realised for _, each in parts if isinstance(each, NotAsConfigured) and each.realised is not None]
-        mean = NotAsConfigured(
-            place=first.place,
-            message=first.message,
-            configured=first.configured,
-            realised=fmean(shares) if shares else None,
-        )
+        mean = msgspec.structs.replace(first, realised=fmean(shares) if shares else None)
         is_one = len({part.message for _, part in parts}) == 1
         lines.append(f"not as configured {where}{'' if is_one else ', for example'}: {mean}")
     more = len(lines) - REMARKS_MAX
@@ -121,25 +103,22 @@ def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
 
 def _parts(summary: Mapping[str, Any]) -> tuple[list[NotAsConfigured], list[NoEffect]]:
     try:
-        return (
-            msgspec.convert(summary.get("not_as_configured", []), list[NotAsConfigured]),
-            msgspec.convert(summary.get("no_effect", []), list[NoEffect]),
-        )
+        changed = msgspec.convert(summary.get("not_as_configured", []), list[NotAsConfigured])
+        return changed, msgspec.convert(summary.get("no_effect", []), list[NoEffect])
     except msgspec.ValidationError:
         return [], []
 
 
 def unreached(chart: Statechart[Any]) -> Iterator[NoEffect]:
     """Yield the states to which no rows lead from the initial state."""
-    reached, waiting = {chart.initial}, [chart.initial]
-    while waiting:
-        state = waiting.pop()
-        for trigger in chart.valid_triggers(state):
-            new = {*chart.valid_targets(state, trigger)} - reached
-            reached |= new
-            waiting += new
-    for state in type(chart.initial):
-        if state in chart.states and state not in reached:
+    ways = {
+        state: {target for trigger in chart.valid_triggers(state) for target in chart.valid_targets(state, trigger)}
+        for state in type(chart.initial)
+        if state in chart.states
+    }
+    entered = reached(chart.initial, ways) | {chart.initial}
+    for state in ways:
+        if state not in entered:
             message = f"no rows lead here from {chart.initial}, so nobody enters it"
             yield NoEffect(kind="state", place=state.value, message=message)
 

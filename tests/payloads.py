@@ -7,7 +7,7 @@ import msgspec
 
 from actors.core.kinds import KindNumbers
 from actors.core.messages import Codec, Message
-from actors.runtime.answers import AnswerReader
+from actors.runtime.activation import AnswerReader
 from prism.agents import Question, Update
 from prism.events import (
     OF_EVERY_RUN,

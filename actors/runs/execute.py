@@ -45,8 +45,7 @@ from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
-from actors.runtime.phase import PhaseWatch
-from actors.runtime.simulation import Progress, Simulation
+from actors.runtime.simulation import PhaseWatch, Progress, Simulation
 from actors.store.checkpoint import Checkpoint, fork_directory
 from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.journal import JOURNAL, create_journal, header_of, journal_size

@@ -25,8 +25,7 @@ from actors.core.threads import in_threads
 from actors.factory.ray_cluster import Cluster, heed_signals
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
-from actors.runtime.sharded_engine import Shard, ShardedEngine
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
+from actors.runtime.shards import Acts, Shard, ShardedEngine, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
 from prism.columns import Bundles, Floats
 from prism.config import Config
 from prism.domain import Domain

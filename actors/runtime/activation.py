@@ -15,20 +15,139 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 from time import perf_counter
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 from anyio.abc import TaskGroup
 
+from actors.core.kinds import AnswerRows
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
-from actors.runtime.answers import Activation, AnswerReader, Answers
-from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
-from prism.agents import StatefulAgent, Trigger
-from prism.agents.waves import Wave
+from prism.agents import Question, StatefulAgent, Trigger, Update
+from prism.agents.contexts import Contexts
+from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
+from prism.agents.waves import Kind, Updates, Wave, kind_of
+from prism.columns import Ints
 from prism.config import RunConfig
-from prism.domain import Domain, HasTurns
+from prism.domain import ALONE, Domain, HasTurns, Stretch
+from prism.statechart import Oracle
+
+
+class Answers(NamedTuple):
+    """The answers to one wave, ascending by agent; `asked`: questions that came one by one, as they were encoded."""
+
+    updates: Updates | None = None
+    questions: Questions[Any] | None = None
+    asked: Sequence[tuple[Question[Any], bytes]] = ()
+
+    def rows(self) -> AnswerRows:
+        return AnswerRows.of(self.updates, self.questions)
+
+
+class AnswerReader:
+    """Reads answers that come one by one.
+
+    All updates of a kind have the same bytes behind their agent, unless they have effects of their own, so only the
+    first of each kind is decoded.
+    """
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self._kinds: list[Kind] = []
+        self._numbers: dict[Kind, int] = {}
+        self._known: dict[bytes, int] = {}
+        """`{the bytes of an update behind its agent: the number of its kind}`."""
+
+    def read(self, tick: int, encoded: Sequence[bytes]) -> Answers:
+        """Return the answers to a wave, which come in any order, at most one of each agent."""
+        # 1. Answers are arrays: two bytes, the tick, the agent, the rest. An integer of msgpack is one byte below 0x80,
+        #    or 0xCC to 0xCF and the 1, 2, 4 or 8 bytes after it.
+        at, known, number_of = 2 + len(self._codec.encode(tick)), self._known.get, int.from_bytes
+        agents, codes = list[int](), list[int]()
+        for message in encoded:
+            first, end = message[at], at + 1
+            if first >= 0x80:
+                end += 1 << first - 0xCC
+                first = number_of(message[at + 1 : end], "big")
+            agents.append(first)
+            codes.append(known(message[end:], -1))
+        ordered = sorted(agents)
+        if agents != ordered:
+            places = sorted(range(len(agents)), key=agents.__getitem__)
+            agents, codes, encoded = ordered, [codes[each] for each in places], [encoded[each] for each in places]
+        # 2. Questions, updates with effects of their own, and new kinds.
+        asked, effects = list[tuple[Question[Any], bytes]](), dict[int, Any]()
+        if -1 in codes:
+            for place in [place for place, code in enumerate(codes) if code < 0]:
+                answer = self._codec.answer(encoded[place])
+                if not isinstance(answer, Update):
+                    asked.append((answer, encoded[place]))
+                    continue
+                kind = kind_of(answer)
+                codes[place] = self._numbers.setdefault(kind, len(self._kinds))
+                if codes[place] == len(self._kinds):
+                    self._kinds.append(kind)
+                if kind.effect or answer.effect is None:
+                    behind = len(self._codec.encode((tick, answer.agent))) + 1
+                    self._known[encoded[place][behind:]] = codes[place]
+                else:
+                    effects[answer.agent] = answer.effect
+        # 3. The columns.
+        of_agents, of_codes = np.array(agents, dtype=np.int64), np.array(codes, dtype=np.int64)
+        if asked:
+            of_agents, of_codes = of_agents[of_codes >= 0], of_codes[of_codes >= 0]
+        updates = Updates(tick, of_agents, self._kinds, of_codes, effects) if len(of_agents) else None
+        return Answers(updates, questions_of(asked, self._codec.contexts), asked)
+
+
+def questions_of(asked: Sequence[tuple[Question[Any], bytes]], contexts: Contexts) -> Questions[Any] | None:
+    """Return questions that came one by one in columns."""
+    if not asked:
+        return None
+    questions = [question for question, _ in asked]
+    kinds = [QuestionKind(each.trigger, each.state, each.options) for each in questions]
+    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+    return Questions(
+        questions[0].tick,
+        np.array([each.agent for each in questions], dtype=np.int64),
+        {number: kind for kind, number in numbers.items()},
+        np.array([numbers[kind] for kind in kinds], dtype=np.int64),
+        contexts.values([each.context for each in questions]),
+        contexts,
+    )
+
+
+class Activation:
+    """A way in which agents take their turns."""
+
+    unanswered = 0
+    """Triggers whose answer has not been read."""
+    mailboxes: Sequence[Mailbox[bytes]] = ()
+    """The agents' mailboxes, by agent id; empty where they have none."""
+
+    def begin(self, tasks: TaskGroup) -> None:
+        """Start what runs beside the engine: nothing, if no agent is a task."""
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        """Give each trigger to its agent, and return the answers.
+
+        Raises:
+            MailboxClosedError: an agent is quarantined, and takes no triggers.
+        """
+        raise NotImplementedError
+
+    def stretch(
+        self, _ticks: range, _delay: int, _oracle: Oracle[Any], _pending: Sequence[Answered], /
+    ) -> Stretch | None:
+        """Run ticks together, as `prism.domain.Turns.stretch`; return None to run them one by one."""
+        return None
+
+    def end(self) -> None:
+        """End the tasks that `begin` started."""
+
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
@@ -38,16 +157,10 @@ SLICE_S = 0.001
 
 
 class Resident(Activation):
-    """Every agent is a task with a mailbox. It is the reference for all other ways.
-
-    Args:
-        supervisor: runs the agents, and has the mailbox of their answers.
-        capacity: the most messages in the mailbox of one agent.
-    """
+    """Every agent is a task with a mailbox of this capacity. It is the reference for all other ways."""
 
     def __init__(self, codec: Codec, supervisor: Supervisor, capacity: int) -> None:
         self.mailboxes = [Mailbox[bytes](f"agent {number}", capacity) for number in range(supervisor.domain.size)]
-        self.unanswered = 0
         self._inbox = supervisor.engine
         self._codec = codec
         self._reader = AnswerReader(codec)
@@ -90,20 +203,14 @@ class Resident(Activation):
 
 
 class OneByOne(Activation):
-    """An agent is its state, and takes its turn when it is called. No turn waits, so none needs a task of its own.
-
-    An agent is made at its first trigger, and again after a crash. The turns of a wave are taken one after the other,
-    for about a millisecond at a time.
-    """
+    """An agent is its state, made at its first trigger and after a crash, and takes its turn when it is called."""
 
     def __init__(self, codec: Codec, supervisor: Supervisor) -> None:
-        self.unanswered = 0
         self._reader = AnswerReader(codec)
         self._supervisor = supervisor
         self._agents: dict[int, StatefulAgent[Any]] = {}
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
         encoded: list[bytes] = []
         self.unanswered = len(triggers)
         await asyncio.sleep(0)  # even in a short wave: otherwise a run without waits would never notice a stop
@@ -117,6 +224,102 @@ class OneByOne(Activation):
                     begun = perf_counter()
         self.unanswered = 0
         return self._reader.read(tick, encoded)
+
+
+ONE_BY_ONE: Final = 64
+"""Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
+
+
+class Compiled(Activation):
+    """Turns of a wave are taken at once, in kernels: a turn is the number of a kind of update or of a question.
+
+    An agent that must take its turn by itself, because its row runs a function or its decision has a text, is made for
+    it from the world's state, as after a restart.
+    """
+
+    def __init__(self, codec: Codec, supervisor: Supervisor, domain: HasTurns) -> None:
+        self._codec = codec
+        self._supervisor = supervisor
+        self._turns = domain.turns(asks=supervisor.ask)
+        self._asked: dict[int, int] = {}
+        """`{agent: the number of its question}` of those that wait for a decision."""
+        self._forms = Forms()
+
+    def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
+        """Prepare the turns: the first wave would wait for it."""
+        self._turns.prepare()
+
+    async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
+        self.unanswered = len(triggers)
+        if not triggers:
+            return Answers()
+        asked: Questions[Any] | None = None
+        given: dict[int, tuple[Any, bytes]] = {}
+        if isinstance(triggers, Wave):
+            agents, numbers = triggers.agents, np.empty(len(triggers), dtype=np.int64)
+            self._turns.take(triggers, numbers)
+            await asyncio.sleep(0)
+            asked, given = self._questions(triggers, numbers)
+        elif isinstance(triggers, Decisions):
+            agents, numbers = triggers.questions.agents, self._turns.settled(triggers)
+            if self._supervisor.quarantined:
+                numbers[[*map(self._supervisor.is_quarantined, agents.tolist())]] = ALONE
+        else:
+            triggers = sorted(triggers, key=attrgetter("agent"))
+            agents = np.array([each.agent for each in triggers], dtype=np.int64)
+            numbers = np.full(len(triggers), ALONE, dtype=np.int64)
+            for place, each in enumerate(triggers):  # turns that carry out decisions
+                number = self._asked.pop(each.agent, ALONE)
+                if number != ALONE and each.decision is not None and not self._supervisor.is_quarantined(each.agent):
+                    numbers[place] = self._turns.decided(number, each.decision, each.agent)
+        alone = (numbers == ALONE).nonzero()[0].tolist()
+        for count, place in enumerate(alone):
+            encoded = self._supervisor.take_turn(triggers[place], {})
+            given[place] = self._codec.answer(encoded), encoded
+            if count % ONE_BY_ONE == ONE_BY_ONE - 1:
+                await asyncio.sleep(0)
+        self.unanswered = 0
+        # Divide the answers, objects and numbers, into updates and questions.
+        forms, effects = self._forms, dict[int, Any]()
+        forms.learn(self._turns.forms, self._turns.asked)
+        moved = forms.asks[numbers] == 0
+        for place, (answer, _) in given.items():
+            moved[place] = isinstance(answer, Update)
+            if not isinstance(answer, Update):
+                continue
+            kind = kind_of(answer)
+            numbers[place] = self._turns.number(kind)
+            if answer.effect is not None and not kind.effect:
+                effects[answer.agent] = answer.effect
+        forms.learn(self._turns.forms, self._turns.asked)
+        updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects)
+        questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
+        in_columns = asked or questions_of(questions, self._codec.contexts)
+        return Answers(updates if len(updates) else None, in_columns, questions)
+
+    def stretch(self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]) -> Stretch | None:
+        return self._turns.stretch(ticks, delay, self._forms, oracle, pending)
+
+    def _questions(
+        self, wave: Wave[Any], numbers: Ints
+    ) -> tuple[Questions[Any] | None, dict[int, tuple[Question[Any], bytes]]]:
+        """Return the questions of a wave in columns, or else by place, each as its agent would have encoded it."""
+        self._forms.learn(self._turns.forms, self._turns.asked)
+        places = self._forms.asks[numbers].nonzero()[0]
+        if not len(places):
+            return None, {}
+        if ALONE not in numbers:  # else somebody who is alone may ask, too, and all go one by one
+            asked = self._turns.questions(wave, places, numbers)
+            if asked is not None:
+                return asked, {}
+        encode, found = self._codec.encode, dict[int, tuple[Question[Any], bytes]]()
+        triggers = wave.at(places)
+        for place, number, trigger in zip(places.tolist(), numbers[places].tolist(), triggers, strict=True):
+            kind = self._turns.asked[number]
+            question = Question(wave.tick, trigger.agent, kind.trigger, kind.state, kind.options, trigger.context)
+            self._asked[trigger.agent] = number
+            found[place] = question, encode(question)
+        return None, found
 
 
 MANY = 10_000

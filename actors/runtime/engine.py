@@ -11,8 +11,10 @@ clock does not wait: the first option is taken instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, Final
 
@@ -20,26 +22,190 @@ import anyio
 import msgspec
 import numpy as np
 
+from actors.core.errors import ActorError
 from actors.core.events import InterventionMade, emit
 from actors.core.frames import RunningDigest
 from actors.core.kinds import KindNumbers, recorded_tables
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec
+from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.ports import Observer, Record
 from actors.core.snapshot import Exchange
 from actors.core.state import EngineState, RunState
-from actors.runtime.answers import Activation, Answers
+from actors.runtime.activation import Activation, Answers
 from actors.runtime.counters import Counters
-from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
-from prism.agents import Question, Trigger
-from prism.agents.questions import Answered
+from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
+from prism.agents.questions import Answered, Decisions, Questions
 from prism.agents.waves import Kind, Updates
-from prism.columns import Bundles, Column
+from prism.columns import Bundles, Column, Ints
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, planned
 from prism.domain import Stretch, World
 from prism.events import INTERVENTIONS, Happened
 from prism.rows import Heap, TickRows, columns_of
+
+AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
+ChooseNow = Callable[[Questions[Any]], Ints | None]
+
+
+class OpenQuestions:
+    """The agents that deliberate: their open questions, at most one of each, until when, and the answers so far."""
+
+    def __init__(self, codec: Codec, oracle: Mailbox[bytes], answer_now: AnswerNow, choose_now: ChooseNow) -> None:
+        self._answer_now, self._choose_now = answer_now, choose_now
+        self.late = 0
+        """Decisions whose answers came too late, in `realtime`."""
+        self.fallbacks: Counter[str] = Counter()
+        """`{reason: decisions that took effect and were not the oracle's}`. It follows from the journal alone."""
+        self._codec = codec
+        self._oracle = oracle
+        self._asked: dict[int, Question[Any]] = {}
+        self._due: dict[int, list[int]] = {}
+        """`{tick: agents whose decisions take effect in it}`, each list in the order of asking."""
+        self._decided: dict[int, Decided] = {}
+        self._chosen: dict[int, Answered] = {}
+        """`{tick: the questions in columns whose answers take effect in it}`: all those of one wave."""
+        self._unsent: deque[tuple[Question[Any], bytes]] = deque()
+        """Encoded questions that were not sent yet: of this wave, or without room in the oracle's mailbox."""
+
+    def open(self, question: Question[Any], due: int) -> None:
+        """Add a question whose agent deliberates until the tick `due`.
+
+        Raises:
+            ActorError: the agent deliberates already.
+        """
+        if (before := self._asked.get(question.agent)) is not None:
+            raise ActorError(
+                f"agent {question.agent} asked a question in tick {question.tick:,}, and its question of tick "
+                f"{before.tick:,} has no decision yet: a world sends no trigger to an agent that deliberates "
+                "(World.deliberates); with population.deliberation_minutes=0 decisions take effect in the tick "
+                "of their questions"
+            )
+        self._asked[question.agent] = question
+        self._due.setdefault(due, []).append(question.agent)
+
+    def choose(self, questions: Questions[Any], due: int) -> bool:
+        """Add the questions of a wave with their answers, and return True, if these are computed at once.
+
+        A second wave of the same tick goes one by one.
+        """
+        chosen = None if due in self._chosen else self._choose_now(questions)
+        if chosen is not None:
+            self._chosen[due] = questions, chosen
+        return chosen is not None
+
+    def chosen(self) -> list[Answered] | None:
+        """Return the open questions with their answers, oldest first; None if one is not in columns."""
+        return None if self._asked else [*self._chosen.values()]
+
+    def settle(self, stretch: Stretch, tick: int, deliberation: int) -> None:
+        """Take over the outcomes of questions in the ticks before this one."""
+        for due in [due for due in self._chosen if due < tick]:
+            del self._chosen[due]
+        self._chosen |= {each[0].tick + deliberation: each for each in stretch.pending}
+
+    def take_chosen(self, tick: int) -> Decisions[Any] | None:
+        """Remove the questions in columns whose answers take effect in this tick, and return these; None for none."""
+        if tick not in self._chosen:
+            return None
+        questions, chosen = self._chosen.pop(tick)
+        return Decisions(tick, questions, chosen, Source.ORACLE.value)
+
+    def ask(self, question: Question[Any], encoded: bytes) -> None:
+        """Queue a question for the oracle; `offer` sends it."""
+        self._unsent.append((question, encoded))
+
+    def ask_again(self, end: int) -> None:
+        """Ask the questions that a checkpoint left open and whose answers can take effect before the tick `end`."""
+        for tick in sorted(self._due):
+            if tick < end:
+                for agent in self._due[tick]:
+                    if agent not in self._decided:
+                        self.ask(self._asked[agent], self._codec.encode(self._asked[agent]))
+        self.offer()
+
+    def offer(self) -> None:
+        """Send queued questions while the oracle's mailbox has room. It never waits, so it cannot deadlock.
+
+        An oracle that computes many answers at once gives them at once.
+        """
+        decided = self._answer_now([question for question, _ in self._unsent]) if self._unsent else None
+        if decided is not None:
+            self._unsent.clear()
+            self._decided.update({each.agent: each for each in decided})
+        while self._unsent and self._oracle.put(self._unsent[0][1]):
+            self._unsent.popleft()
+
+    def add_answers(self, batch: Iterable[bytes]) -> None:
+        """Keep the answers in a batch until they take effect, except those that came too late, in `realtime`."""
+        for encoded in batch:
+            decided = self._codec.decided(encoded)
+            if self.is_open((decided.agent, decided.asked, decided.trigger)):
+                self._decided[decided.agent] = decided
+        self.offer()
+
+    @property
+    def number(self) -> int:
+        return len(self._asked) - len(self._decided)
+
+    def due(self, tick: int) -> list[int]:
+        return self._due.get(tick, [])
+
+    def take_due(self, tick: int) -> list[int]:
+        """Remove and return the agents whose decisions take effect in this tick."""
+        return self._due.pop(tick, [])
+
+    def any_unanswered(self, agents: Iterable[int]) -> bool:
+        return any(agent not in self._decided for agent in agents)
+
+    def discard_answers(self, agents: Iterable[int]) -> None:
+        for agent in agents:
+            self._decided.pop(agent, None)
+
+    def close_all(self, agents: Sequence[int], tick: int) -> list[Trigger[Any]]:
+        triggers = list[Trigger[Any]]()
+        for agent in agents:
+            question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
+            if decided is None:
+                self.late += 1
+                decision = Decision(question.options[0], Source.TIMEOUT, question.tick, LATE)
+            else:
+                decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
+            if decision.source in FALLBACKS:
+                self.fallbacks[decision.reason] += 1
+            triggers.append(Trigger(tick, agent, question.trigger, question.context, decision))
+        return triggers
+
+    def is_open(self, name: QuestionName) -> bool:
+        """Return whether this question has no answer yet."""
+        agent, asked, trigger = name
+        question = self._asked.get(agent)
+        is_this = question is not None and (question.tick, question.trigger) == (asked, trigger)
+        return is_this and agent not in self._decided
+
+    def asked(self) -> tuple[tuple[int, bytes], ...]:
+        """Return `(tick in which the decision takes effect, the question)` of each, ascending."""
+        encode = self._codec.encode
+        one_by_one = [(tick, encode(self._asked[agent])) for tick in self._due for agent in self._due[tick]]
+        chosen = [(tick, encode(question)) for tick, (questions, _) in self._chosen.items() for question in questions]
+        return tuple(sorted([*one_by_one, *chosen], key=itemgetter(0)))
+
+    def decided(self) -> tuple[bytes, ...]:
+        source = Source.ORACLE.value
+        chosen = [
+            Decided(question.tick, question.agent, question.trigger, question.options[number], source)
+            for questions, numbers in self._chosen.values()
+            for question, number in zip(questions, numbers.tolist(), strict=True)
+        ]
+        return tuple(map(self._codec.encode, [*self._decided.values(), *chosen]))
+
+    def restore(self, state: EngineState) -> None:
+        self.late, self.fallbacks = state.late, Counter(state.fallbacks)
+        for due, encoded in state.asked:
+            self.open(self._codec.question(encoded), due)
+        for encoded in state.decided:
+            answer = self._codec.decided(encoded)
+            self._decided[answer.agent] = answer
+
 
 StretchOf = Callable[[range, Sequence[Answered]], Stretch | None]
 
@@ -54,8 +220,7 @@ class EngineActor:
     Args:
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
-        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their
-            outcome; None if they must be run one by one.
+        stretch: runs ticks together, as `prism.domain.Turns.stretch`.
     """
 
     exchange: Exchange | None = None
@@ -136,13 +301,7 @@ class EngineActor:
         """Run until `ticks` ticks are committed. After a `stop`, end with the tick or ticks that are under way.
 
         Recorded ticks are run again without any pace, and before any stop: until then the record is ahead of the state
-        in memory, so the run cannot stop in a valid state.
-
-        Args:
-            on_tick: called for each tick with the number of ticks committed; for ticks run together, after the last.
-            between: awaited after `on_tick`, while nothing changes.
-            every: these two look at the run only after multiples of this number of ticks, and at ends of rounds. Other
-                ticks may be run together, and then the state after one of them is not available.
+        in memory. The other arguments are those of `Simulation.run`; for ticks run together they are called at the end.
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)  # the questions of a checkpoint: their mailbox ended with its process
@@ -217,10 +376,10 @@ class EngineActor:
         return columns
 
     async def scatter(self, state: RunState, columns: Bundles) -> None:
-        """Let others that have a part of the agents continue from a checkpoint: without shards there are none."""
+        """Let shards continue from a checkpoint."""
 
     async def gather(self) -> None:
-        """Make counts and open questions whole, between two ticks: they are, without shards."""
+        """Make counts and open questions whole, between two ticks, where shards have parts of them."""
 
     @property
     def is_replaying(self) -> bool:
@@ -234,7 +393,6 @@ class EngineActor:
             self._before_tick.cancel()
 
     def state(self) -> EngineState:
-        """Return its state, between two ticks."""
         self.open_questions.add_answers(self.decisions.take_all())
         return EngineState(
             tick=self.tick,
@@ -248,7 +406,6 @@ class EngineActor:
         )
 
     def restore(self, state: EngineState) -> None:
-        """Continue from a state. Called before the first tick."""
         self.tick, self.digest.link = state.tick, state.link
         self._kinds = KindNumbers(state.kinds)
         self.open_questions.restore(state)
@@ -258,10 +415,8 @@ class EngineActor:
         """Run one tick in waves, and return its frame: the world's triggers, then the decisions due, then reactions.
 
         Each wave is committed, and its questions are asked, before the tick waits for a decision. So the oracle works
-        on a whole tick's further questions while the clock waits for the slowest answer of k ticks ago.
-
-        Args:
-            triggers: the world's, if the tick has begun already.
+        on a whole tick's further questions while the clock waits for the slowest answer of k ticks ago. `triggers`: the
+        world's, if the tick has begun already.
         """
         # 1. Interventions hold for the whole tick, so they come before the world says who is due.
         if tick in self._interventions:
@@ -286,9 +441,7 @@ class EngineActor:
         return self.end_frame(tick)
 
     def end_frame(self, tick: int) -> bytes:
-        """Return the frame of the rows of a tick, which is added to the digest."""
-        known = self._kinds.end_tick(self._rows)
-        return self.digest.add(self._rows.take(tick, known))
+        return self.digest.add(self._rows.take(tick, self._kinds.end_tick(self._rows)))
 
     def _intervene(self, tick: int) -> None:
         """Carry out the interventions of a tick, and add them to its frame."""
@@ -313,7 +466,6 @@ class EngineActor:
             self.waits_since = None
 
     async def _await_each(self, agents: Sequence[int]) -> None:
-        """Wait until the question of each of these agents has an answer."""
         while self.open_questions.any_unanswered(agents):
             if self.waits_since is None:
                 self.waits_since = anyio.current_time()
@@ -321,17 +473,16 @@ class EngineActor:
         self.waits_since = None
 
     async def _await_answers(self, agents: list[int], tick: int) -> None:
-        """Wait until the question of each of these agents has an answer. In `realtime` there is no wait.
+        """Wait until each of these agents has an answer; in `realtime` there is no wait.
 
-        In a recorded tick, exactly the agents whose answers came too late then are late again.
+        In a recorded tick, exactly the agents whose answers came too late then are late again; in a new one, `late` is
+        None.
         """
-        # `late` is None in a new tick: then everybody is awaited in `pace`, and nobody in `realtime`.
         self.open_questions.add_answers(self.decisions.take_all())
         late = self._recorder.late_agents(tick)
         if late is None and not self._waits:
             return
-        awaited = [agent for agent in agents if late is None or agent not in late]
-        await self._await_each(awaited)
+        await self._await_each([agent for agent in agents if late is None or agent not in late])
         # An answer that is in time now may have been late then. It is discarded, so that the tick equals its record.
         self.open_questions.discard_answers(late or ())
 
@@ -344,7 +495,7 @@ class EngineActor:
         # Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on.
         answers = await self._agents.exchange(tick, triggers)
         self._ask_those_of(answers)
-        await self._apply(answers.updates)
+        self._apply(answers.updates)
         # The frame: the answers, then what they have caused.
         self._kinds.add(self._rows, [answers.rows()])
         self.reactions.add(self._add_rows(self._world.take_rows()))
@@ -365,11 +516,10 @@ class EngineActor:
             self._world.deliberates(question)
             self._open(question, encoded)
 
-    async def _apply(self, updates: Updates | None) -> None:
-        if updates is None:
-            return
-        self._world.apply_all(updates)
-        self.counters.add(updates.kinds, updates.counts)
+    def _apply(self, updates: Updates | None) -> None:
+        if updates is not None:
+            self._world.apply_all(updates)
+            self.counters.add(updates.kinds, updates.counts)
 
     def _add_rows(self, rows: Mapping[str, Sequence[Any]]) -> Happened:
         """Add what took place in a wave to the tick's rows, and return it in columns."""
@@ -410,7 +560,6 @@ class Reactions:
             self._counts[number] = 0
 
     def add(self, rows: Happened) -> None:
-        """Count reactions to these posts."""
         if not self._posts:
             return
         of_posts = [rows[table][column].tolist() for table, column in _REACTIONS if table in rows]
@@ -427,6 +576,5 @@ class Reactions:
         return tuple((post, number, self._counts[number]) for post, number in self._posts.items())
 
     def restore(self, state: Sequence[tuple[int, int, int]]) -> None:
-        """Set the counts to those of a checkpoint."""
         self._posts = {post: number for post, number, _ in state}
         self._counts = {number: count for _, number, count in state}

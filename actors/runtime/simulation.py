@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 import msgspec
 import structlog
 
+from actors.core.events import Event, PhaseChanged, emit
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec, Decided
 from actors.core.phase import FALLBACK_SHARE, SPEND_CAP, Phase
@@ -30,7 +31,6 @@ from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters, round_of
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
-from actors.runtime.phase import Standing, standing_of
 from actors.runtime.supervisor import Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Questions
@@ -40,6 +40,64 @@ from prism.domain import Domain, HasTurns, Measure, Stretch
 from prism.llm.spending import cost_usd, wasted
 from prism.sharing.archetypes import Role, sharing_table
 from prism.statechart import Oracle, Statechart
+
+EVERY_S = 0.25
+"""The time between two looks at the phase."""
+DISK_S = 2.0
+"""A write that takes longer than this means that the run waits for the disk."""
+ORACLE_S = 10.0
+"""A tick that waits longer for an answer means that the run waits for the oracle, even if no outage is known."""
+
+
+class Standing(NamedTuple):
+    """The phase of a simulation now, and why it waits."""
+
+    phase: Phase
+    reason: str = ""
+
+
+def standing_of(
+    now: float,
+    *,
+    is_recovering: bool,
+    is_stopping: bool,
+    outage: str | None,
+    asks_since: float | None,
+    writes_since: float | None,
+) -> Standing:
+    """Return the phase of a simulation, by why the server is away, and since when the tick and a write have waited."""
+    waits = Standing(Phase.RUNNING)
+    if writes_since is not None and now - writes_since >= DISK_S:
+        waits = Standing(Phase.WAITING_FOR_DISK, "a write takes long")
+    elif outage is not None:
+        waits = Standing(Phase.WAITING_FOR_ORACLE, outage)
+    elif asks_since is not None and now - asks_since >= ORACLE_S:
+        waits = Standing(Phase.WAITING_FOR_ORACLE, "an answer takes long")
+    if is_stopping:
+        return Standing(Phase.STOPPING, waits.reason)
+    return Standing(Phase.RECOVERING, waits.reason) if is_recovering else waits
+
+
+class PhaseWatch:
+    """A task that looks at the phase of a run, and tells when it changes."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.STARTING
+        self._since = anyio.current_time()
+
+    def enter(self, phase: Phase, reason: str = "", say: Callable[[Event], None] = emit) -> None:
+        """Note the phase now, and say if it has changed."""
+        if phase is self.phase:
+            return
+        before, since, now = self.phase, self._since, anyio.current_time()
+        self.phase, self._since = phase, now
+        say(PhaseChanged(phase=phase, before=before, after_s=round(now - since, 3), reason=reason))
+
+    async def run(self, standing: Callable[[], Standing]) -> None:
+        while True:
+            self.enter(*standing())
+            await anyio.sleep(EVERY_S)
+
 
 log = structlog.get_logger(__name__)
 N = TypeVar("N", int, float)
@@ -73,12 +131,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Simulation:
-    """The actors of one run.
-
-    Args:
-        oracle: the oracle that is asked; by default the domain's embedded one.
-        record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
-    """
+    """The actors of one run, by default with the domain's embedded oracle, and with nothing recorded."""
 
     def __init__(  # each of its neighbours once
         self,
@@ -149,17 +202,13 @@ class Simulation:
         self._observer.run_built(self)
 
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
-        """Return the oracle's answers to questions in the turn in which they are asked; None if they go to its mailbox.
-
-        In `realtime` the clock decides which answers are in time.
-        """
+        # In `realtime` the clock decides which answers are in time.
         return None if self.config.oracle.mode == "realtime" else self.oracle.answer_now(questions)
 
     def _choose_now(self, questions: Questions[Any]) -> Ints | None:
         return self.oracle.choose_now(questions) if self._answers_now else None
 
     def _stretch(self, ticks: range, pending: Sequence[Answered]) -> Stretch | None:
-        """Run ticks together, if no agent has a task and nothing but an embedded choice is asked."""
         if not (self._answers_now and self.oracle.may_choose):
             return None
         begun, first, ticks_per_round = perf_counter(), ticks.start, self.config.simulation.ticks_per_round
@@ -174,7 +223,6 @@ class Simulation:
         return not self.agents.mailboxes and self.config.oracle.mode != "realtime"
 
     def restore(self, state: RunState, columns: Columns) -> None:
-        """Continue from a checkpoint instead of tick 0. Called before `run`."""
         self.domain.world.restore(columns)
         self.engine.restore(state.engine)
         self.counters.restore(state.counters)
@@ -184,7 +232,6 @@ class Simulation:
         self._rounds = {name: [*values] for name, values in state.rounds.items()}
 
     def state(self) -> RunState:
-        """Return the state of the actors, between two ticks."""
         return RunState(
             engine=self.engine.state(),
             counters=self.counters.state(),
@@ -203,7 +250,6 @@ class Simulation:
         return self._rounds
 
     def round_now(self) -> dict[str, int | float]:
-        """Return the numbers of the round that has just ended."""
         return round_of(self.counters, self.domain, self.engine.tick, self.config.simulation.ticks_per_round)
 
     def _with_columns(self, names: Iterable[str]) -> RoundsTable:

@@ -13,7 +13,7 @@ import msgspec
 
 from prism.agents.stateful import StatefulAgent
 from prism.statechart import Choice, Statechart, Transition
-from prism.statechart.states import S
+from prism.statechart.transitions import S
 
 C = TypeVar("C")
 """The context of a domain's triggers, such as the post in view."""

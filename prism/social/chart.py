@@ -10,11 +10,10 @@ from prism.errors import StatechartError
 from prism.expectations import guess
 from prism.expressions import expression_of
 from prism.social.vocabulary import ACTIONS, TRIGGERS, Effect, Role, social_vocabulary
-from prism.statechart.behaviour import Behaviour, Vocabulary
+from prism.statechart.behaviour import Behaviour, Vocabulary, flatten, steps_of
 from prism.statechart.definition import ChartDefinition, read_chart
-from prism.statechart.flatten import flatten, steps_of
 from prism.statechart.statechart import Statechart
-from prism.statechart.states import AgentState
+from prism.statechart.transitions import AgentState
 
 _NEEDED: Final[Mapping[str, str]] = {Role.BROWSE.value: "sees_post", Role.ATTEND.value: "decides"}
 SOURCE: Final = "prism/social/social.yaml"

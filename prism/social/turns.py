@@ -60,8 +60,7 @@ from prism.social.view_words import CONTEXTS
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWave, SocialWorld
 from prism.statechart import Oracle
-from prism.statechart.rows import Rows
-from prism.statechart.statechart import Statechart
+from prism.statechart.statechart import Rows, Statechart
 from prism.statechart.transitions import Choice, Transition
 
 LIMIT: Final = 8192

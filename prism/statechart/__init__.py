@@ -1,8 +1,7 @@
 """Harel statecharts: states, rows, choices, the oracle that decides a choice, and charts as files."""
 
-from prism.statechart.behaviour import Behaviour, Vocabulary
+from prism.statechart.behaviour import Behaviour, Vocabulary, flatten
 from prism.statechart.definition import Delay, RowDefinition, read_chart
-from prism.statechart.flatten import flatten
 from prism.statechart.lint import Finding, FindingKind, lint, rendered
 from prism.statechart.oracle import (
     ATTEMPT,
@@ -16,10 +15,18 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.outline import Activity, Outline, mermaid, outline
-from prism.statechart.queries import agents_in_state, state_distribution
 from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, outcomes, question_kinds
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, most_passive
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, StateTransition, Transition
+from prism.statechart.transitions import (
+    NEEDS_ORACLE,
+    STATE_DESCRIPTIONS,
+    AgentState,
+    Choice,
+    StateTransition,
+    Transition,
+    agents_in_state,
+    most_passive,
+    state_distribution,
+)
 
 __all__ = [
     "ATTEMPT",

@@ -1,4 +1,4 @@
-"""A chart as its author writes it, and the reader of its file. `prism.statechart.flatten` makes it run.
+"""A chart as its author writes it, and the reader of its file. `prism.statechart.behaviour` makes it run.
 
     initial: idle
     states:
@@ -106,7 +106,6 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def law(self) -> str:
-        """The law of `numbers`."""
         return next(iter(self.ticks)) if isinstance(self.ticks, dict) else "constant"
 
     @property
@@ -131,12 +130,7 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class SetDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A change of one of the agent's attributes.
-
-    Args:
-        to: an expression for the new value.
-        when: a condition without which it stays; empty if there is none.
-    """
+    """A change of one of the agent's attributes; `when`: a condition without which it stays, empty for none."""
 
     to: Annotated[Formula, Meta(title="an expression")]
     when: Annotated[Formula, Meta(title="an expression")] = ""
@@ -146,12 +140,9 @@ class RowDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A row, such as `{trigger: sees_post, target: evaluating}`.
 
     Args:
-        target: the state that it leads to, which may have inner states; empty leaves the choice to the oracle.
+        target: empty leaves the choice to the oracle.
         when: an expression, or a function as `module:name`; empty for the else.
         do: names of actions, or functions as `module:name`, in order.
-        oracle: as in `Transition`.
-        effect: what happens in the world once the row is taken; empty for nothing.
-        set: the attributes that change once it is taken.
         place: its key in the file.
     """
 
@@ -174,12 +165,9 @@ class StateDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     Args:
         description: what a model reads of it as an option.
-        role: what the world does for an agent in it; empty for nothing.
-        effect: what happens in the world when its delay is over; empty for nothing.
-        after: its delay; None if it lasts until a trigger comes.
-        initial: the inner state that is entered with it; empty if it has none.
-        on_entry: actions on entering it, before those of inner states.
-        on_exit: actions on leaving it, after those of inner states.
+        role: what the world does for an agent in it.
+        effect: what happens in the world when its delay is over.
+        on_entry: actions before those of inner states; on_exit: after those.
         transitions: its rows. They hold in every inner state too, after the inner state's own.
         name: unique in the chart; place: its key in the file.
     """
@@ -254,10 +242,9 @@ _MAY_BE_BLANK: Final = {"name", "initial", "description", "role", "effect", "on_
 
 
 def _tidied(value: Any, key: str = "") -> Any:
-    """Return a part of a chart without the spaces around texts, and without keys that are left blank.
+    """Return a part of a chart without the spaces around texts and keys left blank; a single action becomes a list.
 
-    A single action becomes a list. Names of states and attributes, which are the keys of `states` and `set`, are kept
-    without a value, too: a state may have none.
+    Names of states and attributes, which are the keys of `states` and `set`, are kept without a value, too.
     """
     if isinstance(value, dict):
         is_of_names = key in ("states", "set")
@@ -275,11 +262,7 @@ def _tidied(value: Any, key: str = "") -> Any:
 def _placed(
     states: Mapping[str, StateDefinition], key: str, file: Document, known: dict[str, str]
 ) -> dict[str, StateDefinition]:
-    """Return states with their names and places.
-
-    Args:
-        known: `{name of a state: its place}`, which gets those of these states.
-    """
+    """Return states with their names and places, which are added to `known`: `{name of a state: its place}`."""
     placed = {}
     for name, state in states.items():
         place, inner = join(key, name), state.states

@@ -19,8 +19,7 @@ import numpy as np
 from prism.expressions import Expression, Field, compiled, expression_of
 from prism.expressions.tree import Member, Number, Read, Text, walk
 from prism.statechart.statechart import Statechart
-from prism.statechart.states import S
-from prism.statechart.transitions import Transition
+from prism.statechart.transitions import S, Transition
 
 SAMPLES: Final = 4_000
 """The most samples of the fields of one state's rows for one trigger."""
@@ -33,8 +32,6 @@ Values = dict[str, Any]
 
 @unique
 class FindingKind(StrEnum):
-    """The fault that a finding is about, in the order in which findings of one trigger are listed."""
-
     UNREACHABLE = "unreachable"
     TRAP = "trap"
     DELAY = "delay"
@@ -45,11 +42,7 @@ class FindingKind(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault of a chart.
-
-    Args:
-        witness: `{field: value}` for which it shows; None if the fault needs no values.
-    """
+    """A fault of a chart; `witness`: `{field: value}` for which it shows, None if it needs no values."""
 
     kind: FindingKind
     state: str
@@ -110,15 +103,14 @@ def rendered(findings: Sequence[Finding]) -> str:
 def _of_state(
     initial: S, state: S, ways: Mapping[S, set[S]], delay: str | None, groups: Mapping[str, _Group[S]]
 ) -> Iterator[Finding]:
-    reached = _reached(initial, ways)
-    if state != initial and state not in reached:
+    if state != initial and state not in reached(initial, ways):
         message = f"no row leads from {initial} to {state}"
         yield Finding(kind=FindingKind.UNREACHABLE, state=state, message=message)
-    elif state == initial or state in reached:
+    else:
         # The states that can still be reached are a trap if each of them leads back here, and so nowhere else. A trap
         # is told of its first state. No chart is a trap as a whole.
-        onward = [each for each in ways if each in _reached(state, ways)] or [state]
-        is_closed = all(each == state or state in _reached(each, ways) for each in onward)
+        onward = [each for each in ways if each in reached(state, ways)] or [state]
+        is_closed = all(each == state or state in reached(each, ways) for each in onward)
         is_whole = initial in onward and (len(onward) > 1 or len(ways) == 1)
         if is_closed and not is_whole and onward[0] == state:
             alone = f"no row leads from {state} to another state"
@@ -130,7 +122,8 @@ def _of_state(
         yield Finding(kind=FindingKind.DELAY, state=state, trigger=delay, message=message)
 
 
-def _reached(state: S, ways: Mapping[S, set[S]]) -> set[S]:
+def reached(state: S, ways: Mapping[S, set[S]]) -> set[S]:
+    """Return the states to which ways lead from a state; itself only if one leads back."""
     found: set[S] = set()
     waiting = [state]
     while waiting:

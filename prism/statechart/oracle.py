@@ -1,8 +1,7 @@
 """The oracle of a statechart: its interface, and the one that asks a chat model, with its prompt.
 
-Text from posts and profiles is data. It enters a prompt as one JSON string on one line, so it can neither close its
-quotes nor start a line that looks like an option, and an answer counts only if it names one of the options.
-A text that a model writes with its choice is data, too: one line of bounded length, which later prompts quote.
+Text from posts and profiles is data: it enters a prompt as one JSON string on one line, so it can neither close its
+quotes nor start a line that looks like an option. So is a text that a model writes, which later prompts quote.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import msgspec
 
 from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
 from prism.quoting import quoted
-from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
+from prism.statechart.transitions import STATE_DESCRIPTIONS, AgentState, S
 from prism.wording import Ticks, ago
 
 _log = logging.getLogger(__name__)
@@ -44,8 +43,7 @@ class Answer(NamedTuple):
     """An oracle's answer to one question.
 
     Args:
-        state: the chosen option.
-        content: more than the option, as JSON text, for the agent to carry out; empty for nothing.
+        content: more than the option, as JSON text, for the agent to carry out.
         method: how it was found, for the counts; empty for the oracle's own `method`.
     """
 
@@ -55,11 +53,10 @@ class Answer(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The probability of each option of one question, in its order.
+    """The probability of each option of one question, in its order; they add up to 1.
 
     Args:
-        probabilities: they add up to 1.
-        method: how they were found; empty for the oracle's own `method`.
+        method: as of `Answer`.
         samples: the answers that they were counted from; 0 for probabilities that the oracle has.
     """
 
@@ -83,7 +80,6 @@ class Oracle(ABC, Generic[S]):
     falls_back: bool = True
     """True if an agent may take its first option when there is no answer. If not, a failure ends the run."""
     description: str = "embedded, no server"
-    """A text for users of an oracle that asks no model."""
     judges: bool = False
     """True if it has `judge` and `drawn`, so that questions may share its judgements."""
 
@@ -95,8 +91,7 @@ class Oracle(ABC, Generic[S]):
     async def test(self, agent: Any, number: int) -> None:
         """Ask the test question of the model that is asked about this agent. It raises as `ask`.
 
-        Args:
-            number: any, from 0 to 2^31: another one each time, or a gateway would give the answer that it has.
+        `number`: from 0 to 2^31, another one each time, or a gateway would give the answer that it has.
         """
         raise NotImplementedError(f"{type(self).__name__} has no test question")
 
@@ -128,10 +123,7 @@ class Oracle(ABC, Generic[S]):
     ) -> Judgement:
         """Return the probability of each option. Oracles whose judgements may be shared override this and `drawn`.
 
-        Args:
-            samples: the answers from which they are counted if the oracle has none itself.
-
-        It raises as `ask`.
+        `samples`: the answers from which they are counted if the oracle has none itself. It raises as `ask`.
         """
         raise NotImplementedError(f"{type(self).__name__} gives no probabilities")
 
@@ -142,12 +134,7 @@ class Oracle(ABC, Generic[S]):
     async def checked_answer(
         self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None
     ) -> Answer:
-        """Return `answer`, which names one of the options. A run calls this, and so does `decide`.
-
-        Raises:
-            NotAnOptionError: the answer is none of the options.
-            Exception: as `answer`.
-        """
+        """Return `answer`, or raise `NotAnOptionError`. A run calls this, and so does `decide`."""
         state, content, method = await self.answer(agent, current_state, trigger, options, context)
         if state not in options:
             raise NotAnOptionError(state, options)
@@ -171,9 +158,6 @@ class Oracle(ABC, Generic[S]):
     async def decide(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
         """Return the chosen option; without a usable answer, log a warning and return the first option.
 
-        Args:
-            options: the states to choose from; the first one is the fallback.
-
         Raises:
             ValueError: options is empty.
             OracleUnavailableError: there is no backend to ask.
@@ -185,9 +169,10 @@ class Oracle(ABC, Generic[S]):
         except OracleUnavailableError:
             raise  # there is no backend, now or later: a fallback would hide that
         except (OracleError, TimeoutError) as error:
-            taken = options[0]  # as the chart's rules would have it, or the most passive one
-            _log.warning("oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, taken, error)
-            return taken
+            _log.warning(
+                "oracle_fallback agent=%s trigger=%s taken=%s error=%s", agent.name, trigger, options[0], error
+            )
+            return options[0]  # as the chart's rules would have it, or the most passive one
         return next(option for option in options if option == answer.state)
 
 
@@ -213,17 +198,11 @@ class StatechartOracle(Oracle[AgentState]):
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
         """Return the option that the model names; a profile enters its prompt in quotes, as all text of people."""
-        prompt = build_oracle_prompt(
-            _text(agent.name),
-            [_text(interest) for interest in agent.interests],
-            _text(agent.personality),
-            current_state,
-            trigger,
-            options,
-            context,
-            facts_of(agent),
-            self._descriptions,
+        name, personality, *interests = (
+            json.dumps(text, ensure_ascii=False) for text in (agent.name, agent.personality, *agent.interests)
         )
+        about = current_state, trigger, options, context, facts_of(agent), self._descriptions
+        prompt = build_oracle_prompt(name, interests, personality, *about)
         return parse_oracle_response(await self._client.chat(prompt, schema=options_schema(options)), options)
 
 
@@ -233,11 +212,9 @@ def described(state: StrEnum, descriptions: Mapping[Any, str] = STATE_DESCRIPTIO
 
 
 def options_schema(options: Sequence[StrEnum], key: str = NEXT_STATE, texts: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the JSON schema of an answer: an object with one of the options under the key.
+    """Return the JSON schema of an answer: an object with one of the options under the key, and further texts.
 
-    Args:
-        texts: the keys of texts in it. Their lengths are not in the schema: servers that turn a schema into a grammar
-            unroll them character by character.
+    The texts' lengths are not in it: servers that turn a schema into a grammar unroll them character by character.
     """
     of_texts = {text: {"type": "string"} for text in texts}
     return {
@@ -259,12 +236,9 @@ def build_oracle_prompt(
     facts: Mapping[str, float | str] = NO_FACTS,
     descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS,
 ) -> str:
-    """Return the prompt for one decision: rules and options first, then the person, then the event.
+    """Return the prompt for one decision; what is the same in every call comes first, so a server caches it.
 
-    The parts that are the same in every call come first, so a server with prefix caching reads them once.
-
-    Args:
-        facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
+    `facts`: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
     """
     choices = "\n".join(f"- {option.value}: {in_one_line(described(option, descriptions))}" for option in options)
     return f"""Choose your next state from these options:
@@ -285,9 +259,7 @@ You are currently in the "{current_state.value}" state and received the "{trigge
 def person_lines(name: str, interests: Sequence[str], personality: str, facts: Mapping[str, float | str]) -> str:
     """Return what a prompt says of a person, a line for each thing, with a line end at the end.
 
-    Args:
-        name, interests, personality: quoted already, where they come from people.
-        facts: as for `build_oracle_prompt`.
+    Name, interests and personality are quoted already, where they come from people.
     """
     known = "".join(f"Your {in_one_line(fact)}: {plain_value(value)}\n" for fact, value in facts.items())
     return f"""You are {in_one_line(name)}, a social media user.
@@ -298,11 +270,7 @@ Your personality: {in_one_line(personality)}
 
 
 def memory_lines(lines: Sequence[str]) -> str:
-    """Return what a prompt says of a person's memory, after an empty line and with a line end; nothing without lines.
-
-    Args:
-        lines: a line for each thing, in which all that people wrote is quoted already.
-    """
+    """Return what a prompt says of a person's memory, in whose lines all that people wrote is quoted already."""
     return "\nYou remember:\n" + "".join(f"- {in_one_line(line)}\n" for line in lines) if lines else ""
 
 
@@ -310,10 +278,8 @@ def format_context(context: Any, tick_s: float = 60.0) -> str:
     """Return the event's context as one line for each field, texts as JSON strings; empty for None.
 
     A context that has a `prompt_fields` method decides itself which fields a model may read; of any other, all are
-    shown. A value of a kind that JSON does not have is shown as Python shows it.
-
-    Args:
-        tick_s: simulated seconds a tick: `Ticks` are shown as time.
+    shown. A value of a kind that JSON does not have is shown as Python shows it. `Ticks`, of `tick_s` simulated seconds
+    each, are shown as time.
     """
     return "\n".join(f"{name}: {value}" for name, value in fields_of(context, tick_s).items())
 
@@ -351,10 +317,6 @@ def plain_value(value: float | str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def in_one_line(text: str) -> str:
     """Return the text on one line: a profile must not be able to add lines to a prompt either."""
     return " ".join(text.split())
@@ -387,8 +349,6 @@ REASON_CHARS: Final = 200
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The text and the reason that a model wrote with its choice."""
-
     text: str = ""
     reason: str = ""
 
@@ -402,7 +362,7 @@ def one_line(text: object, most: int) -> str:
 
 
 def writing_form(writers: Sequence[StrEnum], key: str) -> str:
-    """Return the part of a prompt about the form of an answer with a text; `key` is where it names an option."""
+    """Return the part of a prompt about the form of an answer with a text."""
     names = " or ".join(f"{option.value!r}" for option in writers)
     return f"""{{"{key}": "<one of these>", "text": "<what you write>", "reason": "<why you do this>"}}
 
@@ -411,10 +371,9 @@ The reason is one line of at most {REASON_CHARS} characters."""
 
 
 def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S], key: str) -> tuple[S, Written]:
-    """Return the option that a response names, and what is written in it. A text of another option is left out.
+    """Return the option that a response names, or raise as `parse_oracle_response`, and what is written in it.
 
-    Raises:
-        OracleResponseError: the response names no option. A response whose text is missing or no text has an empty one.
+    A text of another option is left out, and one that is missing or no text is empty.
     """
     state = parse_oracle_response(response_text, options, key)
     said = json.loads(response_text)

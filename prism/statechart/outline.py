@@ -13,9 +13,6 @@ from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from prism.statechart.statechart import Statechart
 
-BY_ORACLE = "?"
-"""The mark of a row that is put to the oracle."""
-
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
     """The trace of a run on a chart, to be drawn on it."""
@@ -41,18 +38,18 @@ class Arrow(msgspec.Struct, frozen=True, kw_only=True):
         names = dict[str, None]()
         for row in self.rows:
             done = ", ".join([*(f"set {name}" for name in row.set), *([row.effect] if row.effect else [])])
-            mark = BY_ORACLE if row.oracle or not row.target else ""
+            mark = "?" if row.oracle or not row.target else ""
             names[f"{row.trigger}{mark}{f' [{done}]' if done else ''}"] = None
         shown = ", ".join(names)
         return shown if self.count is None else f"{shown} ({self.count:,})"
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """A chart, ready to be drawn."""
+    """A chart, ready to be drawn: its arrows, and what a run did on it, or None without a run."""
 
     definition: ChartDefinition
-    arrows: tuple[Arrow, ...]  # its rows, by the two states that they join
-    activity: Activity | None = None  # what a run did on it; None without a run
+    arrows: tuple[Arrow, ...]
+    activity: Activity | None = None
 
     @property
     def states(self) -> list[str]:
@@ -97,34 +94,31 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
         targets = dict.fromkeys(row.target for row in state.transitions)
         for target in targets:
             rows = tuple(row for row in state.transitions if row.target == target)
-            # The times that a run went from a state in one to a state in the other by one of these triggers.
-            triggers, befores = {row.trigger for row in rows}, leaves[state.name]
-            afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
-            taken = {} if activity is None else activity.taken
-            times = sum(
-                times
-                for (before, trigger, after), times in taken.items()
-                if trigger in triggers and before in befores and after in afters
-            )
-            count = None if activity is None else times
+            count = None
+            if activity is not None:
+                # The times that a run went from a state in one to a state in the other by one of these triggers.
+                triggers, befores = {row.trigger for row in rows}, leaves[state.name]
+                afters = leaves[target] if target else tuple(leaf for inner in leaves.values() for leaf in inner)
+                count = sum(
+                    times
+                    for (before, trigger, after), times in activity.taken.items()
+                    if trigger in triggers and before in befores and after in afters
+                )
             found.append(Arrow(source=state.name, target=target, rows=rows, count=count))
     return Outline(definition=definition, arrows=tuple(found), activity=activity)
 
 
 def defined(chart: Statechart[Any]) -> ChartDefinition:
     """Return a definition of a chart that was made in Python; it has the names of guards."""
-    everything: list[Any] = list(type(chart.initial).__members__.values())
-    states = [state for state in everything if state in chart.states]
-    rows: dict[Any, list[RowDefinition]] = {state: [] for state in states}
+    states: list[Any] = [*type(chart.initial).__members__.values()]
+    rows: dict[Any, list[RowDefinition]] = {state: [] for state in states if state in chart.states}
     for row in chart.transitions:
         guard = "" if row.guard is None else getattr(row.guard, "__name__", type(row.guard).__name__)
-        target, when = row.target and row.target.value, guard if row.when is None else str(row.when)
-        made = RowDefinition(trigger=row.trigger, target=target or "", when=when, oracle=row.oracle, label=row.label)
+        target, when = row.target.value if row.target else "", guard if row.when is None else str(row.when)
+        made = RowDefinition(trigger=row.trigger, target=target, when=when, oracle=row.oracle, label=row.label)
         rows[row.source].append(made)
-    defined_states = {
-        state.value: StateDefinition(name=state.value, transitions=tuple(rows[state])) for state in states
-    }
-    return ChartDefinition(initial=chart.initial.value, states=defined_states)
+    defined = {each.value: StateDefinition(name=each.value, transitions=tuple(its)) for each, its in rows.items()}
+    return ChartDefinition(initial=chart.initial.value, states=defined)
 
 
 def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
@@ -135,7 +129,6 @@ def inner_states(definition: ChartDefinition) -> dict[str, tuple[str, ...]]:
     }
 
 
-CHOICE = "oracle"
 KEYWORDS = frozenset({"accdescr", "acctitle", "as", "class", "classdef", "direction", "end", "note", "state", "style"})
 """Words that Mermaid does not read as the id of a state."""
 
@@ -152,7 +145,7 @@ def mermaid(chart: Outline) -> str:
     for state in chart.definition.states.values():
         lines += _state(chart, state, ids, 1)
     for place, arrow in enumerate(chart.arrows):
-        target = ids[arrow.target] if arrow.target else f"{CHOICE}_{place}"
+        target = ids[arrow.target] if arrow.target else f"oracle_{place}"
         if not arrow.target:
             lines.append(f"    state {target} <<choice>>")
         lines.append(f"    {ids[arrow.source]} --> {target} : {_plain(arrow.label)}")

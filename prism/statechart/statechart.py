@@ -10,17 +10,111 @@ priority (SCXML 3.13), and several enabled rows are a conflict (UML 2.5.1, 14.2.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cached_property
+from itertools import groupby, pairwise
+from types import SimpleNamespace
 from typing import Any, Final, Generic, Literal, Protocol
 
 import msgspec
 
 from prism.errors import StatechartError
+from prism.expressions import expression_of, pattern_of
 from prism.quoting import shown
-from prism.statechart.rows import Rows, rows_of
-from prism.statechart.states import S
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, S, Transition, most_passive
+
+
+class Rows(Generic[S]):
+    """The rows of one state and trigger, in order.
+
+    Raises:
+        StatechartError: a row comes after an else, or the oracle has nothing to choose from.
+    """
+
+    def __init__(self, rows: Sequence[Transition[S]]) -> None:
+        for row, after in pairwise(rows):
+            if row.guard is None:
+                raise StatechartError(f"{after.name}: comes after {row.name}, which has no guard and always wins")
+        self.source, self.trigger = rows[0].source, rows[0].trigger
+        self.targets = tuple(dict.fromkeys(row.target for row in rows if row.target is not None))
+        if not self.targets:
+            raise StatechartError(f"{rows[0].name}: the oracle has nothing to choose from; add rows with a target")
+        self._all = rows
+        self.otherwise = rows[-1] if rows[-1].guard is None else None
+        asked = [row for row in rows if row.guard is not None]
+        self.guarded = [[*group] for _, group in groupby(asked, lambda row: (id(row.guard), row.level))]
+        """Groups of neighbours with the very same guard: one call of it decides on them all."""
+        found = [expression_of(group[0].guard) for group in self.guarded]
+        self.expressions = [each for each in found if each is not None]
+        self.only_read = None not in found
+        """True if all guards are expressions."""
+        is_fixed = not self.guarded and not _is_ambiguous(rows)
+        self.certain = self.otherwise if is_fixed else None
+        """The row that is taken for every agent and context. Most lookups end here."""
+        self._known: dict[int, Transition[S] | Choice[S] | None] = {}
+
+    @cached_property
+    def pattern(self) -> Callable[[Any, Any], int]:
+        """The function of agent and context that says which guards hold, if they are expressions."""
+        return pattern_of([group[0].guard for group in self.guarded])
+
+    def outcome(self, pattern: int) -> Transition[S] | Choice[S] | None:
+        """Return what `Statechart.select` returns where the guards hold that are bits of a number, group by group."""
+        if pattern not in self._known:
+            enabled: list[Transition[S]] = []
+            for place, group in enumerate(self.guarded):
+                if enabled and group[0].level > enabled[0].level:
+                    break
+                if pattern >> place & 1:
+                    enabled.extend(group)
+            if not enabled and self.otherwise is not None:
+                enabled.append(self.otherwise)
+            self._known[pattern] = self.settled(enabled)
+        return self._known[pattern]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The fields that the guards read."""
+        return frozenset(field for each in self.expressions for field in each.fields)
+
+    def settled(self, enabled: Sequence[Transition[S]], *, asks: bool = False) -> Transition[S] | Choice[S] | None:
+        """Return the row that is taken, or a choice if a guard asked for one or it is ambiguous; None without a row."""
+        if not enabled:
+            return None
+        return self.choice(enabled) if asks or _is_ambiguous(enabled) else enabled[0]
+
+    def choice(self, enabled: Sequence[Transition[S]]) -> Choice[S]:
+        """Return the choice between enabled rows, whose first option is the fallback."""
+        # 1. One option a target, the first row that leads there. A row without a target stands for all targets that the
+        #    rows of this state and trigger have. A row that is never to be asked about counts only as the first one.
+        options: dict[S, Transition[S]] = {}
+        for row in enabled:
+            if row.oracle is False and row is not enabled[0]:
+                continue
+            for target in self.targets if row.target is None else (row.target,):
+                if target not in options:
+                    options[target] = row if row.target is not None else msgspec.structs.replace(row, target=target)
+        # 2. The first option is the fallback: the row that `fire` would take, or the state in which least happens.
+        first = enabled[0].target or most_passive(options)
+        return Choice(self.trigger, self.source, (options.pop(first), *options.values()))
+
+    def question_options(self) -> tuple[S, ...]:
+        """Return the options that the rows meant for the oracle offer, in order; empty without such rows.
+
+        A question that arises only because the guards of other rows overlap has options of its own each time, which no
+        chart knows beforehand.
+        """
+        meant = [row for row in self._all if row.oracle or row.target is None]
+        options = self.choice(meant).targets if meant else ()
+        return options if len(options) > 1 else ()
+
+
+def _is_ambiguous(enabled: Sequence[Transition[S]]) -> bool:
+    # One row is ambiguous if it is meant for the oracle; several are if at least two of them may be asked about (a
+    # conflict, UML 2.5.1), or if one is meant for it.
+    is_meant = any(row.oracle or row.target is None for row in enabled)
+    return is_meant or sum(row.oracle is not False for row in enabled) >= 2
 
 
 class GuardErrors(msgspec.Struct):
@@ -31,23 +125,13 @@ class GuardErrors(msgspec.Struct):
     first: str
 
 
-class _Mark(msgspec.Struct):
-    """The mark of the row whose guard or action runs, for a plain object: an agent has it as `running`."""
-
-    running: Transition[Any] | None = None
-
-
 def mark_of(agent: Any) -> Any:
-    """Return the object whose `running` says which row's guard or action runs: the agent itself, if it is one."""
-    return agent if hasattr(agent, "enter") else _Mark()
+    """Return the object whose `running` says which row's guard or action runs: the agent itself, if it has it."""
+    return agent if hasattr(agent, "enter") else SimpleNamespace(running=None)
 
 
 def ask_guard(row: Transition[Any], agent: Any, context: Any, mark: Any) -> bool | str:
-    """Return True, False or NEEDS_ORACLE, whatever the guard returns. It raises as the guard.
-
-    Raises:
-        StatechartError: the guard returned work for later, such as a coroutine.
-    """
+    """Return True, False or NEEDS_ORACLE, whatever the guard returns, or raise its error or that of a coroutine."""
     # The mark is put back, because a guard may ask what its own agent could do.
     before, mark.running = mark.running, row
     try:
@@ -91,8 +175,30 @@ def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark:
         agent.ticks_in_state = 0
 
 
-def told(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]
+"""The outcome of one row: the guard's result; `raised`, which counts as false; `else`, of a row without a guard
+that is taken because no other is enabled, and `not_needed` if one is; `not_asked`, because a row of an inner state is
+enabled."""
+
+ENABLED: Final = frozenset({"true", "needs_oracle", "else"})
+
+
+def _asked(rows: Rows[S], agent: Any, context: Any) -> Iterator[tuple[list[Transition[S]], Outcome, str]]:
+    """Yield each group of rows with the outcome of its guard, and the text of its error."""
+    level, mark = None, mark_of(agent)
+    for group in rows.guarded:
+        # Rows are sorted from the inside out: inner rows hide outer ones (SCXML 3.13).
+        if level is not None and group[0].level > level:
+            yield group, "not_asked", ""
+            continue
+        try:
+            result = ask_guard(group[0], agent, context, mark)
+        except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
+            yield group, "raised", f"{type(error).__name__}: {' '.join(str(error).split())}"
+            continue
+        if result and level is None:
+            level = group[0].level
+        yield group, "needs_oracle" if result == NEEDS_ORACLE else "true" if result else "false", ""
 
 
 def _listed(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
@@ -105,8 +211,7 @@ def _listed(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
 class Movable(Protocol[S]):
     """An object that a chart moves: a `StatefulAgent`, or any other with a state.
 
-    Of another object it sets `state`, and `ticks_in_state` to 0 if there is one. Such an object has no tick and no
-    history, and its guards and actions are not kept from moving it.
+    Of another object it sets `state`, and `ticks_in_state` if it has that; its guards and actions may move it.
     """
 
     state: S
@@ -115,10 +220,7 @@ class Movable(Protocol[S]):
 class Statechart(Generic[S]):
     """An immutable chart.
 
-    Args:
-        states: every state an agent can be in.
-        transitions: the rows, in order of priority.
-        initial: where a new agent starts.
+    `transitions` are in order of priority; a new agent starts in `initial`.
 
     Raises:
         StatechartError: states of more than one StrEnum, a state that is not in `states`, a row after an else, or a row
@@ -155,8 +257,7 @@ class Statechart(Generic[S]):
         #    look-up finds its key in a plain dict, which takes half the time of `get` or of `__missing__`.
         nothing: dict[str, Rows[S] | None] = dict.fromkeys(row.trigger for row in self.transitions)
         self.index: dict[S, dict[str, Rows[S] | None]] = {
-            state: {trigger: rows_of(rows) for trigger, rows in by_trigger.items()}
-            for state, by_trigger in groups.items()
+            state: {trigger: Rows(rows) for trigger, rows in by_trigger.items()} for state, by_trigger in groups.items()
         }
         for indexed in self.index.values():
             indexed |= {trigger: None for trigger in nothing if trigger not in indexed}
@@ -256,24 +357,19 @@ class Statechart(Generic[S]):
     ) -> tuple[list[Transition[S]], bool]:
         """Return the enabled rows in order, or only those up to the first, and whether a guard asked for the oracle."""
         enabled: list[Transition[S]] = []
-        asks, mark = False, mark_of(agent)
-        for group in rows.guarded:
-            # Rows are sorted from the inside out, so this is the end: inner rows hide outer ones (SCXML 3.13).
-            if enabled and (only_first or group[0].level > enabled[0].level):
-                break
-            try:
-                result = ask_guard(group[0], agent, context, mark)
-            except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
-                # It is counted for each row: one agent's bad guard must not stop a population.
+        asks = False
+        for group, outcome, error in _asked(rows, agent, context):
+            if outcome == "raised":  # it is counted for each row: one agent's bad guard must not stop a population
                 for row in group:
                     seen = next((seen for seen in self.guard_errors if seen.row is row), None)
                     if seen is None:
-                        self.guard_errors.append(seen := GuardErrors(row, 0, told(error)))
+                        self.guard_errors.append(seen := GuardErrors(row, 0, error))
                     seen.count += 1
-                continue
-            if result:
+            elif outcome in ENABLED:
                 enabled.extend(group)
-                asks = asks or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+                asks = asks or (outcome == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+            if enabled and (only_first or outcome == "not_asked"):
+                break
         # A guard of a plain object can move it, and then none of these rows is of its state.
         if agent.state != rows.source:
             return [], False
@@ -282,16 +378,8 @@ class Statechart(Generic[S]):
         return enabled, asks
 
 
-Outcome = Literal["true", "false", "needs_oracle", "raised", "else", "not_asked", "not_needed"]
-"""The outcome of one row: the guard's result; `raised`, which counts as false; `else`, of a row without a guard
-that is taken because no other is enabled, and `not_needed` if one is; `not_asked`, because a row of an inner state is
-enabled."""
-
-ENABLED: Final = frozenset({"true", "needs_oracle", "else"})
-
-
 class RowOutcome(msgspec.Struct, Generic[S], frozen=True):
-    """The outcome of one row for one agent and context, with the error of a guard that raised, in one line."""
+    """The outcome of one row, with the error of a guard that raised, in one line."""
 
     row: Transition[S]
     outcome: Outcome
@@ -303,25 +391,10 @@ def outcomes(chart: Statechart[S], agent: Movable[S], trigger: str, context: Any
     rows = chart.rows(agent.state, trigger)
     if rows is None:
         return ()
-    found: list[RowOutcome[S]] = []
-    level: int | None = None  # that of the first enabled row: rows of states further out are then not asked
-    mark = mark_of(agent)
-    for group in rows.guarded:
-        outcome: Outcome
-        error = ""
-        if level is not None and group[0].level > level:
-            outcome = "not_asked"
-        else:
-            try:
-                result = ask_guard(group[0], agent, context, mark)
-                outcome = "needs_oracle" if result == NEEDS_ORACLE else "true" if result else "false"
-            except Exception as raised:  # noqa: BLE001  # as in a turn, any error of a guard means "not enabled"
-                outcome, error = "raised", told(raised)
-        if level is None and outcome in ENABLED:
-            level = group[0].level
-        found += [RowOutcome(row, outcome, error) for row in group]
+    found = [RowOutcome(row, outcome, error) for group, outcome, error in _asked(rows, agent, context) for row in group]
     if rows.otherwise is not None:
-        found.append(RowOutcome(rows.otherwise, "else" if level is None else "not_needed"))
+        is_needed = not any(each.outcome in ENABLED for each in found)
+        found.append(RowOutcome(rows.otherwise, "else" if is_needed else "not_needed"))
     return tuple(found)
 
 

@@ -1,19 +1,78 @@
-"""The rows of a statechart, the choice between several of them, and the record of a transition."""
+"""The states and rows of a statechart, the choice between several rows, and the record of a transition."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
+from enum import StrEnum, unique
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-from typing import Any, Final, Generic
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from prism.errors import StatechartError
 from prism.expressions import Expression
 from prism.quoting import shown
-from prism.statechart.states import S
+
+S = TypeVar("S", bound=StrEnum)
+"""The states of one chart. A chart works over any StrEnum; `AgentState` is the social one."""
+
+
+@unique
+class AgentState(StrEnum):
+    """The states of a person on a social feed. Records, summaries and prompts use the values."""
+
+    IDLE = "idle"
+    SCROLLING = "scrolling"
+    EVALUATING = "evaluating"
+    COMPOSING = "composing"
+    ENGAGING_LIKE = "engaging_like"
+    ENGAGING_REPLY = "engaging_reply"
+    ENGAGING_RESHARE = "engaging_reshare"
+    RESTING = "resting"
+
+
+STATE_DESCRIPTIONS: Final[dict[AgentState, str]] = {
+    AgentState.IDLE: "Stop browsing, wait for next round",
+    AgentState.SCROLLING: "Continue browsing without engaging",
+    AgentState.EVALUATING: "Look more closely at this post",
+    AgentState.COMPOSING: "Write a response or original content",
+    AgentState.ENGAGING_LIKE: "Like this post",
+    AgentState.ENGAGING_REPLY: "Reply to this post",
+    AgentState.ENGAGING_RESHARE: "Reshare this post",
+    AgentState.RESTING: "Take a break from activity",
+}
+
+PASSIVITY: Final[tuple[AgentState, ...]] = (
+    AgentState.SCROLLING,
+    AgentState.RESTING,
+    AgentState.IDLE,
+    AgentState.EVALUATING,
+    AgentState.ENGAGING_LIKE,
+    AgentState.ENGAGING_RESHARE,
+    AgentState.ENGAGING_REPLY,
+    AgentState.COMPOSING,
+)
+"""The states from the least to the most consequential. Scrolling comes first: without an answer, doing nothing
+is safe."""
+
+
+def most_passive(options: Iterable[S]) -> S:
+    """Return the option with the least consequence; for states other than `AgentState`, the first of their enum."""
+    orders = {state: list[StrEnum](PASSIVITY if isinstance(state, AgentState) else type(state)) for state in options}
+    return min(orders, key=lambda state: orders[state].index(state))
+
+
+def agents_in_state(state: AgentState, agents: Iterable[Any]) -> int:
+    return state_distribution(agents)[state]
+
+
+def state_distribution(agents: Iterable[Any]) -> dict[AgentState, int]:
+    """Return the number of agents in each state: every state, also the empty ones, in the order of `AgentState`."""
+    counts = Counter(agent.state for agent in agents)
+    return {state: counts[state] for state in AgentState}
+
 
 Guard = Callable[[Any, Any], object]
 """`(agent, context)` -> truthy if the row is enabled; `NEEDS_ORACLE` if it is enabled and the oracle should be
@@ -29,9 +88,8 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
     """One row of a statechart: on `trigger` in `source`, if `guard`, do `action` and go to `target`.
 
     Args:
-        target: the state that the row enters; None leaves the choice among the valid targets to the oracle.
-        guard: enables the row; a row without a guard is the *else* of its source and trigger.
-        action: a side effect on the agent, run before the state is written.
+        target: None leaves the choice among the valid targets to the oracle.
+        guard: a row without one is the *else* of its source and trigger.
         oracle: True asks the oracle whenever the row is enabled, False never asks because of this row, None asks when
             several rows are enabled.
         when: the guard as an expression, if it is one: drawings show it, and the linter reads it.
@@ -107,9 +165,7 @@ class Choice(msgspec.Struct, Generic[S], frozen=True):
 class StateTransition(msgspec.Struct, Generic[S], frozen=True):
     """A change of state in an agent's history.
 
-    Args:
-        timestamp: in simulated UTC.
-        context: the details, such as `{"post_id": 12}`.
+    `timestamp` is simulated UTC; `context` has details such as `{"post_id": 12}`.
 
     Raises:
         StatechartError: a state is not a member of a StrEnum, the trigger is empty, the timestamp is not in UTC, or the
@@ -156,9 +212,6 @@ def _is_worded(text: object) -> bool:
 
 
 def is_deferred(function: Callable[..., object]) -> bool:
-    """Return whether a call of the function gives a coroutine or a generator.
-
-    A guard or an action of this kind would seem to work: the object that it returns is true, and its code never runs.
-    """
+    """Return whether a call gives a coroutine or a generator. As a guard it would seem true, and its code never run."""
     forms = function, getattr(function, "__call__", None)  # noqa: B004  # an object is called by its class's method
     return any(test(form) for form in forms for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction))

@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from actors.core.state import RunState
-from actors.runtime.sharded_engine import Shard
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
+from actors.runtime.shards import Acts, Shard, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
 from prism.columns import Bundles, Floats
 from prism.config import Config
 from prism.domain import Domain

@@ -11,7 +11,7 @@ from prism.economy.nation import ECONOMY_CHART
 from prism.errors import StatechartError
 from prism.social.chart import SOCIAL_CHART
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StateTransition, Transition, most_passive, question_kinds
-from prism.statechart.queries import agents_in_state, state_distribution
+from prism.statechart.transitions import agents_in_state, state_distribution
 from tests.catalogue import catalogue
 from tests.statechart.charts import IDLE, SCROLLING, Person
 

@@ -25,7 +25,7 @@ from actors.metrics.observer import BEATS, PERIOD_S, LoopLag, Metrics
 from actors.metrics.snapshot import Histogram
 from actors.runs.summary import summarise
 from actors.runtime.engine import EngineActor
-from actors.runtime.sharded_engine import ShardedEngine
+from actors.runtime.shards import ShardedEngine
 from actors.runtime.simulation import Simulation
 from deploy.scrape import Scrape
 from prism.config import Config, LLMConfig, SimulationConfig

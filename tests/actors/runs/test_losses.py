@@ -17,8 +17,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.execute import LOSSES_MAX, Host, create_run, execute_through_losses
 from actors.runs.summary import Summary
 from actors.runtime.engine import EngineActor
-from actors.runtime.sharded_engine import ShardedEngine
-from actors.runtime.shards import Acts, Stepped
+from actors.runtime.shards import Acts, ShardedEngine, Stepped
 from actors.store.lock import locked
 from prism.columns import Floats
 from prism.config import Config

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.runtime.compiled import Compiled
+from actors.runtime.activation import Compiled
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.chart import social_behaviour, social_chart_text

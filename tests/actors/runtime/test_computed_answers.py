@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.core.messages import Codec, Decided
 from actors.core.ports import Record
-from actors.runtime.answers import AnswerReader
+from actors.runtime.activation import AnswerReader
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
 from prism.statechart import Oracle

@@ -7,7 +7,7 @@ from structlog.typing import EventDict
 
 from actors.core.phase import Phase
 from actors.runtime.counters import Counters
-from actors.runtime.phase import DISK_S, ORACLE_S, PhaseWatch, Standing, standing_of
+from actors.runtime.simulation import DISK_S, ORACLE_S, PhaseWatch, Standing, standing_of
 from prism.agents import Source, Update
 from prism.agents.waves import Updates
 from tests.catalogue import catalogue

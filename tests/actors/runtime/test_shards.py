@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.runtime.engine import EngineActor
-from actors.runtime.sharded_engine import ShardedEngine
+from actors.runtime.shards import ShardedEngine
 from actors.runtime.simulation import Simulation
 from prism.columns import Bundles, Columns
 from prism.config import Config
