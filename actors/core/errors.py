@@ -38,6 +38,7 @@ CODE_FILES_TOLD = 4
 
 
 def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
+    """Return the first error of a kind in a group of groups."""
     error: BaseException | None = group.subgroup(kind)
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -67,11 +68,7 @@ class PlaceError(ActorError):
 
 
 class ShardLostError(ActorError):
-    """A process with a part of the agents has ended, or its node.
-
-    Args:
-        shard: its number, from 0 on; reason: what is known.
-    """
+    """A process with a part of the agents has ended, or its node."""
 
     def __init__(self, shard: int, reason: str) -> None:
         self.shard, self.reason = shard, reason
@@ -114,8 +111,6 @@ class MailboxClosedError(ActorError):
 
 
 class RunningLoopError(ActorError, RuntimeError):
-    """A run that cannot wait for its end here, because the event loop of its caller would stand still."""
-
     def __init__(self, function: str) -> None:
         super().__init__(
             f"{function}() cannot be called inside a running event loop, such as a notebook's: "
@@ -132,18 +127,12 @@ class NoMeasureError(RunDirectoryError, LookupError):
 
 
 class RunLockedError(RunDirectoryError):
-    """A run directory is in use by another process."""
-
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path}: is in use by {holder}; one process at a time may work on a run")
 
 
 class InterruptedRunError(ActorError):
-    """A run that was stopped by a signal while its server was away, so that the tick under way could not end.
-
-    Args:
-        reason: the reason of the latest failure in one word.
-    """
+    """A run that was stopped by a signal while its server was away, so that the tick under way could not end."""
 
     def __init__(self, signal: str, ticks: int, reason: str) -> None:
         self.signal, self.reason = signal, reason
@@ -162,11 +151,7 @@ class DiskFailedError(JournalError):
 
 
 class DamagedError(JournalError):
-    """A file of a run whose content is not what was written.
-
-    Args:
-        offset: the first byte that cannot be trusted.
-    """
+    """A file of a run whose content is not what was written; `offset`: the first byte that cannot be trusted."""
 
     def __init__(self, file: str, offset: int, problem: str, remedy: str = "") -> None:
         self.file, self.offset, self.problem = file, offset, problem
@@ -174,12 +159,7 @@ class DamagedError(JournalError):
 
 
 class DivergedError(JournalError):
-    """A tick that was run again with another result.
-
-    Args:
-        tick: the first tick that differs.
-        difference: the agent, the field and the two values.
-    """
+    """A tick that was run again with another result: the first, with the agent, the field and the two values."""
 
     def __init__(self, tick: int, difference: str) -> None:
         self.tick, self.difference = tick, difference
@@ -187,12 +167,7 @@ class DivergedError(JournalError):
 
 
 class AddressError(ActorError):
-    """An address that cannot be listened on.
-
-    Args:
-        use: what would listen there, such as `metrics`.
-        names: what gives the host and the port, such as `("metrics.host", "metrics.port")`.
-    """
+    """An address that cannot be listened on; `names`: the settings of the host and of the port."""
 
     def __init__(self, use: str, host: str, port: int, error: OSError | UnicodeError, names: tuple[str, str]) -> None:
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -214,11 +189,7 @@ DISK_ERRNOS = frozenset(_REMEDIES)
 
 
 def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | DiskFailedError:
-    """Return the error to raise when the system refuses an operation on a run's directory.
-
-    Args:
-        problem: the file or directory, and what cannot be done to it.
-    """
+    """Return the error for an operation on a run's directory that the system refuses; `problem` says what and where."""
     problem = f"{problem}: {error.strerror or error}"
     if error.errno in DISK_ERRNOS:
         return DiskFailedError(f"{problem}; {disk_remedy(error, REPEAT)}")

@@ -34,7 +34,6 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
     """A run begins, or goes on where its files end.
 
     Args:
-        version: of PRISM.
         from_tick: ticks in its journal.
         recovered: ticks since its checkpoint, which are done again.
         parent: the directory of the run that it has branched off, with these ticks in common; empty at a resume.
@@ -51,12 +50,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True, tag="phase_changed"):
-    """The run has another phase.
-
-    Args:
-        after_s: the time that the phase before has lasted.
-        reason: why it waits; empty if it does not.
-    """
+    """The run has another phase; `reason`: why it waits, `after_s`: how long the phase before has lasted."""
 
     phase: Phase
     before: Phase
@@ -65,11 +59,7 @@ class PhaseChanged(Event, frozen=True, kw_only=True, tag="phase_changed"):
 
 
 class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
-    """The circuit breaker has opened: the server no longer answers.
-
-    Args:
-        reason: the latest failure; `latest`: its details.
-    """
+    """The circuit breaker has opened: the server no longer answers; `latest`: details of the latest failure."""
 
     actor: ClassVar[str] = "oracle"
     reason: str
@@ -77,11 +67,7 @@ class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
 
 
 class BreakerClosed(Event, frozen=True, kw_only=True, tag="breaker_closed"):
-    """A probe was answered: the server is back.
-
-    Args:
-        after_s: the time for which the breaker was open.
-    """
+    """A probe was answered: the server is back."""
 
     actor: ClassVar[str] = "oracle"
     after_s: float
@@ -97,13 +83,7 @@ class LimitChanged(Event, frozen=True, kw_only=True, tag="limit_changed"):
 
 
 class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_written"):
-    """A checkpoint is on the medium.
-
-    Args:
-        at_tick: ticks in it.
-        size: in bytes.
-        duration_s: the time from the first piece until it is in its place.
-    """
+    """A checkpoint of so many ticks and bytes is on the medium."""
 
     actor: ClassVar[str] = "store"
     at_tick: int
@@ -112,13 +92,7 @@ class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_writte
 
 
 class InterventionMade(Event, frozen=True, kw_only=True, tag="intervention_made"):
-    """An intervention was carried out. Ticks that are done again after a resume do not repeat it.
-
-    Args:
-        kind: what was done, such as `publish`; the journal has the rest.
-        at_tick: the tick at whose beginning it was done.
-        number: how many interventions of the run came before it.
-    """
+    """An intervention was carried out at the beginning of a tick, after `number` others; a resume does not repeat it."""
 
     actor: ClassVar[str] = "engine"
     kind: str
@@ -127,12 +101,7 @@ class InterventionMade(Event, frozen=True, kw_only=True, tag="intervention_made"
 
 
 class SpendWarning(Event, frozen=True, kw_only=True, tag="spend_warning"):
-    """A spend cap comes near.
-
-    Args:
-        cap: the setting.
-        share: used so far, 0 to 1.
-    """
+    """A spend cap, named by its setting, comes near; `share`: used so far, 0 to 1."""
 
     level: ClassVar[Level] = "warning"
     actor: ClassVar[str] = "oracle"
@@ -143,12 +112,7 @@ class SpendWarning(Event, frozen=True, kw_only=True, tag="spend_warning"):
 
 
 class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
-    """The run has ended, for this process.
-
-    Args:
-        reason: one of `actors.core.phase.ENDS`.
-        digest: the digest after these ticks; empty if the run ended in an error.
-    """
+    """The run has ended, for this process, by one of `actors.core.phase.ENDS`; without a digest after an error."""
 
     reason: str
     ticks: int
@@ -173,10 +137,7 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("_listeners", default=
 
 
 def tell(event: Event) -> None:
-    """Tell the listeners of the current run of an event. The run's task and all tasks that it starts have them.
-
-    A listener must not raise or wait.
-    """
+    """Tell the listeners of the current run and its tasks of an event. They must not raise or wait."""
     for listener in _listeners.get():
         listener(event)
 

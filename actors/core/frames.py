@@ -4,8 +4,7 @@
     CRC32 = the checksum of length, link and payload
     link  = SHA-256(link of the frame before | payload); 32 zero bytes before the first
 
-The CRC finds damage: a frame that is torn, lost, moved or altered. The chain of links makes a frame depend on every
-frame before it: links are equal for equal runs, and different from the first tick in which two runs differ. The
+The CRC finds damage. Links are equal for equal runs, and different from the first tick in which two runs differ. The
 journal, the oracle's log and checkpoints have this layout. `docs/runs.md` describes the files.
 """
 
@@ -30,7 +29,7 @@ _LENGTH = Struct("<I").pack
 
 
 class Frame(NamedTuple):
-    """One frame as it was read: its payload, its link, and the offset of the byte after it."""
+    """One frame as it was read; `end`: the offset of the byte after it."""
 
     payload: bytes
     link: bytes
@@ -38,11 +37,7 @@ class Frame(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """The first bad offset of a file, and how the damage shows.
-
-    Args:
-        is_end: True if the file, or the part of it that was read, ends before the frame does.
-    """
+    """The first bad offset of a file; `is_end` if the file, or the part that was read, ends before the frame does."""
 
     offset: int
     problem: str
@@ -51,7 +46,7 @@ class Damage(NamedTuple):
 
 def link_of(before: bytes, payload: bytes) -> bytes:
     digest = sha256(before)
-    digest.update(payload)
+    digest.update(payload)  # without a copy of a payload that may be large
     return digest.digest()
 
 
@@ -60,11 +55,7 @@ def encode_frame(link: bytes, payload: bytes) -> bytes:
 
 
 def read_frame(data: bytes, start: int, offset: int) -> Frame | Damage:
-    """Return the frame at `start` of `data`, or its damage.
-
-    Args:
-        offset: the position of `start` in the file.
-    """
+    """Return the frame at `start` of `data`, or its damage; `offset`: the position of `start` in the file."""
     left = len(data) - start
     if left < HEAD.size:
         return Damage(offset, f"ends {left} bytes into a frame's head of {HEAD.size}", is_end=True)
@@ -88,21 +79,17 @@ DIGITS = 32
 
 
 class RunningDigest:
-    """The chain of the journal's links over the rows of every tick.
-
-    A run without a journal has the same digest as the same run with one.
-    """
+    """The chain of links over the rows of every tick, the same without a journal."""
 
     def __init__(self) -> None:
         self.link = ORIGIN
 
     def add(self, payload: bytes) -> bytes:
-        """Add one tick's rows to the chain, and return the tick's frame for the journal."""
+        """Add one tick's rows to the chain, and return its frame."""
         self.link = link_of(self.link, payload)
         return encode_frame(self.link, payload)
 
     def hexdigest(self) -> str:
-        """Return the digest so far, 32 hexadecimal digits."""
         return digest_of(self.link)
 
 

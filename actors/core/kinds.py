@@ -43,7 +43,6 @@ def recorded_tables(world: World, contexts: Contexts) -> list[Table]:
 
 
 def shapes_of(domain: Domain) -> tuple[Shape, ...]:
-    """Return the tables of the journal of a domain's runs, as the journal's header has them."""
     return tuple(table.shape for table in recorded_tables(domain.world, Contexts(domain.context_type)))
 
 
@@ -119,11 +118,7 @@ def _used(kinds: Sequence[Kind], codes: NDArray[Any]) -> tuple[tuple[Kind, ...],
 
 
 class KindNumbers:
-    """The numbers of kinds.
-
-    Args:
-        known: those of the ticks before, in their order.
-    """
+    """The numbers of kinds; `known`: those of the ticks before, in their order."""
 
     def __init__(self, known: Sequence[Sequence[str]] = ()) -> None:
         self._numbers = {Kind(*each): number for number, each in enumerate(known)}
@@ -210,7 +205,6 @@ class KindNumbers:
             yield payload_of(first + tick, before, counts, [of_ticks[tick] for *_, of_ticks in found])
 
     def _table(self, kinds: Sequence[Kind]) -> NDArray[np.int64]:
-        """Return the number of each kind; -1 if it is new."""
         return np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
 
     def _of(self, kinds: Sequence[Kind], codes: NDArray[Any], table: NDArray[np.int64]) -> NDArray[np.int64]:

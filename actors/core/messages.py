@@ -36,16 +36,16 @@ def name_of_question(question: Question[Any]) -> QuestionName:
 
 
 class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
-    """The answer to a question.
+    """The answer to a question. No result depends on `latency_s`, `spent` and `method`.
 
     Args:
-        asked: the tick of the question; `trigger`: its trigger.
+        asked: the tick of the question.
         source: `oracle`, `fallback` or `timeout`.
         reason: why it is a fallback; empty otherwise.
         content: what the oracle answered besides the option, as JSON text.
-        latency_s: from the question's arrival to this answer. It is only shown: no result depends on it.
-        spent: the calls to a model that it took, except those before a `Retried`. No result depends on it either.
-        method: how the oracle found it, only for the counts; empty for a fallback.
+        latency_s: from the question's arrival to this answer.
+        spent: the calls to a model that it took, except those before a `Retried`.
+        method: how the oracle found it; empty for a fallback.
     """
 
     asked: int
@@ -63,10 +63,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
 class Retried(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
     """A failed call to the oracle, after which its question is asked again. It is recorded only for the counts.
 
-    Args:
-        asked: the tick of the question; `trigger`: its trigger.
-        reason: why the call failed.
-        spent: the calls to a model since the question was asked, or since the `Retried` before this one.
+    `spent`: the calls to a model since the question was asked, or since the `Retried` before this one.
     """
 
     asked: int
@@ -77,12 +74,7 @@ class Retried(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
 
 
 class Codec:
-    """Encoders and decoders for one domain's messages.
-
-    Args:
-        context_type: the type of its triggers' context.
-        effect_type: the type of its updates' effects.
-    """
+    """Encoders and decoders for messages with these types of contexts of triggers and of effects of updates."""
 
     def __init__(self, context_type: Any, effect_type: Any) -> None:
         self.encode = msgspec.msgpack.Encoder().encode

@@ -1,7 +1,4 @@
-"""The ports of a run: an observer that is told of every event, and a record that keeps ticks and answers.
-
-By default there is no observer and no record.
-"""
+"""The ports of a run: an observer that is told of every event, and a record that keeps ticks and answers."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from prism.tables import Shape
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of a run's metrics, without a path. It is the content of `metrics.json` during a run."""
+    """The address of a run's metrics, without a path: the content of `metrics.json` during a run."""
 
     url: str
 
@@ -35,7 +32,7 @@ class Observer:
         """Run beside the simulation, until cancelled at its end."""
 
     def tick_ended(self, duration_s: float) -> None:
-        """Note that a new tick was committed, and how long it took."""
+        """Note that a new tick was committed."""
 
     def tick_replayed(self) -> None:
         """Note that a resumed run has done again a tick that was in the journal already."""
@@ -44,12 +41,7 @@ class Observer:
         """Note that a question is put to the oracle, and how long it has waited."""
 
     def answered(self, reason: str, duration_s: float) -> None:
-        """Note that a call to the oracle ended.
-
-        Args:
-            reason: why it failed; empty for an answer.
-            duration_s: the call alone, without the wait before it.
-        """
+        """Note that a call to the oracle ended, and why it failed, without the wait before it."""
 
     def computed(self, number: int, each_s: float) -> None:
         """Note that an embedded oracle has answered so many questions at once, in place of `asked` and `answered`."""
@@ -65,11 +57,7 @@ class Observer:
 
 
 class Record:
-    """The record of a run; this one keeps nothing, as of a run in memory.
-
-    The engine commits each tick to it, and asks it about a tick that was run before. The oracle actor adds each answer,
-    and asks it about a question that was asked before.
-    """
+    """The record of a run, to which the engine commits ticks and the oracle actor answers; this one keeps nothing."""
 
     shapes: Sequence[Shape] = ()
     """The tables that the record has; empty if it takes those of the world."""
@@ -81,9 +69,9 @@ class Record:
         """
         return None
 
-    def is_recorded(self, tick: int) -> bool:  # noqa: ARG002  # nothing was run before
+    def is_recorded(self, tick: int) -> bool:
         """Return whether this tick was run before, so that it is now compared with its record."""
-        return False
+        return tick < self.recorded_ticks()
 
     def recorded_ticks(self) -> int:
         """Return the number of ticks, from tick 0, that were run before."""

@@ -27,12 +27,7 @@ Pairs = Mapping[tuple[str, str], int]
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Tokens that a model has read and written.
-
-    Args:
-        cached: those of the prompts that the server had in its cache.
-        wasted: those of calls whose answer was not used.
-    """
+    """Tokens that a model has read, written, found in its server's cache, and spent on answers that were not used."""
 
     prompt: int = 0
     completion: int = 0
@@ -41,12 +36,9 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class Exchange(msgspec.Struct):
-    """Counts of what the shards of a run and its engine have exchanged, in this process.
+    """The bytes that the engine has sent to all shards and received, in this process, and the seconds that it waited.
 
-    Args:
-        busy_s: `{shard: seconds in which it worked}`.
-        sent: bytes that the engine has sent to all shards; `received`: bytes that it has got from them.
-        waited_s: seconds for which the engine has waited for them.
+    `busy_s`: `{shard: seconds in which it worked}`.
     """
 
     busy_s: dict[str, float]
@@ -56,12 +48,7 @@ class Exchange(msgspec.Struct):
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """The metric that a field of a snapshot is.
-
-    Args:
-        name: with its labels, such as `prism_agents{state}`; a counter if it ends with `_total`, else a gauge.
-        help: its meaning.
-    """
+    """The metric that a field of a snapshot is; a counter if its name, `prism_agents{state}`, ends with `_total`."""
 
     name: str
     help: str
@@ -82,18 +69,13 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         is_in_tick: whether a tick is under way, so that some counts include a part of it already.
-        agents: `{state: agents in it}`; they add up to `population`.
-        transitions: `{(from, to): count}`, for every pair of the chart.
         unmoved: turns without a transition, by the reason.
         updates: turns committed; `questions`: turns that asked the oracle instead.
         unanswered: triggers sent whose answer has not been read.
-        oracle_restarts: crashes of the oracle after which it was restarted.
-        breaker: the state of the oracle's circuit breaker.
-        calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
+        calls: `{outcome: calls to a model}`, for every outcome.
         cost_usd: the cost of the model; `wasted_usd`: that of calls whose answer was not used; both 0 without prices.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
-        exchange: what shards have exchanged; None for a run without shards.
-        mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
+        exchange: None for a run without shards.
     """
 
     is_in_tick: bool

@@ -9,12 +9,7 @@ from prism.llm.spending import Spending
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls and retries that a run has cost so far, whether their results were used or not.
-
-    Args:
-        spent: the calls to a model, by outcome.
-        retries: `{reason: times that a question was asked again after it}`.
-    """
+    """The calls to a model by outcome, and `{reason: retries}`, that a run has cost so far, used or not."""
 
     spent: Spending = ()
     retries: dict[str, int] = {}
@@ -24,9 +19,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     """The engine's state between two ticks, without the world.
 
     Args:
-        link: the digest's link after them.
         kinds: the kinds of updates and questions so far, in the order of their numbers.
-        late: decisions whose answers came too late.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
@@ -58,11 +51,9 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharingState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of questions that share judgements.
+    """The counts of questions that share judgements, by their part, and the sums of the shared distributions.
 
-    Args:
-        roles: `{part of a question: questions}`.
-        shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
+    `shared`: `((trigger, state, *options), the sum in units of 2**-40)`.
     """
 
     roles: dict[str, int] = {}
@@ -70,12 +61,7 @@ class SharingState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):
-    """The oracle's counts. The latencies of single calls are not among them: they belong to one process.
-
-    Args:
-        spent: the calls to a model, by outcome.
-        fallbacks: `{reason: count}`; `retries`: `{reason: times that a question was asked again after it}`.
-    """
+    """The oracle's counts, without the latencies of single calls, which belong to one process."""
 
     answered: int = 0
     calls: int = 0
@@ -91,12 +77,7 @@ RoundsTable = dict[str, list[int | float]]
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of all actors between two ticks, without the world.
-
-    Args:
-        guards: `{row: times its guard raised}`.
-        rounds: the numbers of the rounds that have ended.
-    """
+    """The state of all actors between two ticks, without the world; `guards`: `{row: times its guard raised}`."""
 
     engine: EngineState = EngineState()
     counters: CountersState = CountersState()
