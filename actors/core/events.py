@@ -92,7 +92,7 @@ class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_writte
 
 
 class InterventionMade(Event, frozen=True, kw_only=True, tag="intervention_made"):
-    """An intervention was carried out at the beginning of a tick, after `number` others; a resume does not repeat it."""
+    """An intervention was carried out at the beginning of a tick, after `number` others. No resume repeats it."""
 
     actor: ClassVar[str] = "engine"
     kind: str
