@@ -14,9 +14,8 @@ from actors.cli.render import print_json, show
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.display.console import echo_file
-from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
-from actors.factory.domains import chart_of
+from actors.factory.domains import chart_of, chart_text
 from actors.logs.output import output
 from actors.runs.summary import covered_rows
 from actors.store.course import Course, read_course

@@ -1,8 +1,9 @@
-"""The domains that a configuration can name: those that come with PRISM, and users' own domains."""
+"""The domain that a configuration names, one that comes with PRISM or a user's own, and the chart of its agents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,24 +11,36 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError
-from actors.factory.charts import check_choices, code_of_chart, load_chart, look_at_chart
-from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
-from actors.factory.input_files import fitting_memory, is_kept, load_population, locate_input, read_input, with_prompt
-from actors.factory.own_code import OwnCode, allow, locate_code
+from actors.factory.file_kinds import CHART, FIGURES_OF_QUARTERS, telling_kind
+from actors.factory.input_files import (
+    Input,
+    fitting_memory,
+    is_kept,
+    load_population,
+    locate_input,
+    read_input,
+    with_prompt,
+)
+from actors.factory.own_code import OwnCode, allow, find_domain_code, locate_code, refuse_unknown
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.checked import field_types, record_of
-from prism.config import Config
+from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.config.attributes import PLACE, TRAITS
 from prism.config.model import ColumnsConfig
 from prism.config.section import DOMAIN, plain_settings
 from prism.domain import Domain, said_by
-from prism.errors import PrismError
+from prism.errors import ConfigError, InputError, PrismError, StatechartError
+from prism.expectations import guess
 from prism.no_effect import NoEffect, idle_interventions, unreached
 from prism.sharing.archetypes import archetypes_of, fields_of
 from prism.show import Show
+from prism.social.chart import SOCIAL_BEHAVIOUR, can_post, social_behaviour, social_chart_text
 from prism.social.people.population import ignore_step
 from prism.social.shard import check_shards
-from prism.statechart import Behaviour, Statechart
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, Statechart, read_chart
+from prism.statechart.transitions import is_deferred
+from prism.text_files import decode_text
 from prism.wording import counted
 
 
@@ -49,7 +62,11 @@ def _social(config: Config, on_step: Callable[[str], None], *, looks: bool = Fal
 
     population, inputs = load_population(config.population, config.simulation.seed, on_step, looks=looks)
     chart = look_at_chart(config) if looks else load_chart(config)
-    check_choices(config, chart.behaviour)
+    known = [state.value for state in chart.behaviour.states]
+    strange = next((name for name in config.oracle.choice.states if name not in known), None)
+    if strange is not None:
+        problem = f"{strange}: the chart has no such state; {guess(strange, known)}"
+        raise ConfigError("configuration", problem, key="oracle.choice.states")
     check_shards(config)
     on_step("preparing the world")
     domain = SocialDomain(config, population, chart.behaviour, looks=looks)
@@ -139,9 +156,8 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
 def look_at_domain(config: Config) -> BuiltDomain:
     """Return the domain of a run to look at: no function of people's chart is imported, so it cannot be run.
 
-    People's ties and their world are made when they are first asked for.
-
-    A user's own domain is code, so it is built only if its user has allowed that.
+    People's ties and their world are made when they are first asked for. A user's own domain is code, so it is built
+    only if its user has allowed that.
     """
     if config.simulation.domain == "social":
         return _social(with_prompt(config)[0], ignore_step, looks=True)
@@ -157,7 +173,7 @@ def own_code(config: Config, beside: Path | None = None) -> list[OwnCode]:
     try:
         if is_own(config):
             return [locate_code(config.simulation, beside)]
-        return code_of_chart(config) if config.simulation.domain == "social" else []
+        return _located(config, look_at_chart(config).functions) if config.simulation.domain == "social" else []
     except PrismError:  # whoever builds it is told
         return []
 
@@ -168,9 +184,9 @@ def entrust(config: Config, beside: Path | None = None) -> None:
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
-    """Return the chart of a configuration to look at: the behaviour where its domain has one, else the chart.
+    """Return the chart of a configuration to look at: no function in it is imported.
 
-    Functions in it are not imported. A user's own domain is built, because only it knows its chart.
+    A user's own domain is built, because only it knows its chart.
     """
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour
@@ -217,8 +233,7 @@ def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
-    from prism.social.chart import can_post  # noqa: PLC0415  # as above
-    from prism.social.domain import SocialDomain  # noqa: PLC0415
+    from prism.social.domain import SocialDomain  # noqa: PLC0415  # as above
     from prism.social.people.persona import described  # noqa: PLC0415
 
     lines = list[str]()
@@ -235,3 +250,103 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
         if not can_post(domain.behaviour):
             lines.append("statechart.file: no row has the effect post, so nobody writes an original post")
     return (*lines, *said_by(domain).notes())
+
+
+SUFFIXES = (".yaml", ".yml")
+
+
+class LoadedChart(NamedTuple):
+    """A behaviour, and where it comes from.
+
+    Args:
+        inputs: `{chart file, as the user wrote it: SHA-256}`; empty for the default chart.
+        functions: the Python functions that the chart names, as `module:name`.
+        code: the files that they were imported from; empty for a chart to look at.
+    """
+
+    behaviour: Behaviour[Any]
+    inputs: dict[str, str]
+    functions: tuple[str, ...] = ()
+    code: tuple[Path, ...] = ()
+
+
+def load_chart(config: Config) -> LoadedChart:
+    """Return the behaviour of people, ready to run: the functions that it names are imported."""
+    looked = look_at_chart(config)
+    if not looked.functions:
+        return looked
+    refuse_unknown(_located(config, looked.functions))
+    files = dict[Path, None]()
+
+    def imported(name: str) -> Any:
+        try:
+            code, function = find_domain_code(*_place_of(config, name))
+        except ConfigError as error:
+            raise StatechartError(f"{name}: {error.problem}") from error
+        if not callable(function) or is_deferred(function):
+            raise StatechartError(f"{name}: expected a function (agent, context) that is not async")
+        files.update(dict.fromkeys(code.files))
+        return function
+
+    behaviour = _behaviour(config, imported)[0]
+    return looked._replace(behaviour=behaviour, code=tuple(files))
+
+
+def look_at_chart(config: Config) -> LoadedChart:
+    """Return the behaviour of people to look at: functions stand in it by their names, and are not imported."""
+    names = dict[str, None]()
+
+    def looked_at(name: str) -> Any:
+        names[name] = None
+
+        def stand_in(_: object, __: object) -> None:
+            raise StatechartError(f"{name}: is only looked at, and not run")
+
+        stand_in.__name__ = name
+        return stand_in
+
+    behaviour, inputs = _behaviour(config, looked_at)
+    return LoadedChart(behaviour, inputs, tuple(names))
+
+
+def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviour[Any], dict[str, str]]:
+    """Return the behaviour of people, and `{chart file: SHA-256}`."""
+    name = config.statechart.file
+    if name is None:
+        return SOCIAL_BEHAVIOUR, {}
+    with telling_kind(name, CHART, locate_input(name)):
+        if not name.endswith(SUFFIXES):
+            raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
+        source, text = _read(name)
+        words = social_vocabulary(config.population.attributes, config.population.posts.attributes, function)
+        return social_behaviour(read_chart(text, name), words), {name: source.sha256}
+
+
+def chart_text(config: Config) -> str:
+    """Return the file of people's chart as it is written, with its comments."""
+    if config.simulation.domain != "social":
+        problem = f"the chart of {config.simulation.domain} is made in Python, so there is no file of it"
+        raise ConfigError("configuration", problem, key="simulation.domain")
+    name = config.statechart.file
+    return social_chart_text() if name is None else _read(name)[1]
+
+
+def _read(name: str) -> tuple[Input, str]:
+    """Return a chart's file, and its text."""
+    source = read_input(name, bytes_max=4 * LENGTH_MAX)
+    return source, decode_text(source.data, name)
+
+
+def _place_of(config: Config, function: str) -> tuple[SimulationConfig, Path]:
+    """Return the name of a chart's function, and the directory of the chart's file, in which it is looked for, too."""
+    named = SimulationConfig(domain=function, domain_path=config.simulation.domain_path)
+    return named, locate_input(config.statechart.file or "").parent
+
+
+def _located(config: Config, functions: tuple[str, ...]) -> list[OwnCode]:
+    """Return the code of functions. Missing code is left out: its import raises the error that names the line."""
+    found = list[OwnCode]()
+    for name in functions:
+        with suppress(ConfigError):
+            found.append(locate_code(*_place_of(config, name)))
+    return found

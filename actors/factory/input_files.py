@@ -24,8 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
-from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, telling_kind
-from actors.factory.graph_files import parse_graph
+from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, parse_graph, telling_kind
 from actors.factory.shipped import find_shipped
 from prism.config import Config, LLMConfig
 from prism.config.interventions import with_settings

@@ -5,27 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import anyio
+import msgspec
 import structlog
 from msgspec.structs import asdict, replace
 
 from actors.core.files import sha256_of
-from actors.factory.calibrated import calibration_label
 from actors.factory.input_files import BRING_ALONG, kept_sha256, locate_input
 from prism.config import Config, ModelsConfig
 from prism.config.config import UNCALIBRATED
+from prism.config.yaml_text import flat
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
 from prism.llm.gateway import GATEWAY
 from prism.llm.port import make_backend
 from prism.llm.tape import TapeError, check_place
+from prism.quoting import printable
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
 
+NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")
+"""The beginnings of settings that do not make another configuration: they change results by chance, or not at all."""
+NAMES_SHOWN = 3
 TAPE = "tape.sqlite"
 LOADING = "loading"
 """The reason of a failure: the server has not loaded the model yet."""
@@ -166,3 +171,35 @@ def _labelled(description: str, config: Config) -> str:
     """Return the description, with the data that the settings are calibrated on, if they are calibrated."""
     label = calibration_label(config)
     return description if label is None else f"{description.removesuffix(UNCALIBRATED)}; {label}"
+
+
+def calibration_label(config: Config) -> str | None:
+    """Return what the settings are calibrated on, and what was changed since, in words; None if they are not."""
+    calibration = config.run.calibration
+    if calibration.data is None:
+        return None
+    label = f"calibrated on {printable(calibration.data)}"
+    label += "" if calibration.holdout is None else f", holdout {calibration.holdout:.3g}"
+    label += f" (doubtful: {printable(calibration.doubts)})" if calibration.doubts else ""
+    # A file counts by its name, wherever it is.
+    fitted, found = _fitted(Config()) | calibration.settings, _fitted(config)
+    changed = [name for name in {**fitted, **found} if _named(fitted.get(name)) != _named(found.get(name))]
+    if not changed:
+        return label
+    more = f" and {len(changed) - NAMES_SHOWN} more" if len(changed) > NAMES_SHOWN else ""
+    return f"{label}, but {', '.join(changed[:NAMES_SHOWN])}{more} {'was' if len(changed) == 1 else 'were'} changed"
+
+
+def fitted_settings(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of non-default settings that a fit may depend on; None for a key that is gone."""
+    default, found = _fitted(Config()), _fitted(config)
+    return {name: found.get(name) for name in {**default, **found} if default.get(name) != found.get(name)}
+
+
+def _named(value: Any) -> Any:
+    return PurePath(value).name if isinstance(value, str) else value
+
+
+def _fitted(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of the settings that a fit may depend on."""
+    return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

@@ -13,9 +13,9 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.retrace import OpenRun
-from actors.factory.calibrated import calibration_label
 from actors.factory.domains import look_at_domain
 from actors.factory.input_files import with_prompt
+from actors.factory.oracle_backends import calibration_label
 from actors.store.manifest import read_summary
 from actors.store.run import list_run
 from actors.studies.audit.record import read_audit

@@ -19,8 +19,7 @@ from msgspec import inspect
 from msgspec.structs import FieldInfo, fields, replace
 
 from actors.core.files import write_file
-from actors.factory.charts import chart_text, look_at_chart
-from actors.factory.domains import is_own
+from actors.factory.domains import chart_text, is_own, look_at_chart
 from actors.factory.input_files import kept_name, note_places
 from actors.factory.own_domain import find_own_domain
 from actors.factory.shipped import examples

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from actors.factory.calibrated import calibration_label
+from actors.factory.oracle_backends import calibration_label
 from actors.results.measures import numbers_of
 from actors.runs.compatibility import OWN_PACKAGE
 from actors.store.manifest import CONFIG, read_manifest, read_summary

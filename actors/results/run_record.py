@@ -13,9 +13,9 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
-from actors.factory.calibrated import NOT_COMPARED
 from actors.factory.domains import chart_of
 from actors.factory.input_files import INPUTS, KEPT, load_population
+from actors.factory.oracle_backends import NOT_COMPARED
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary

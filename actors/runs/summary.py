@@ -10,8 +10,8 @@ import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.core.snapshot import Exchange
-from actors.factory.calibrated import calibration_label
 from actors.factory.domains import no_effect_of
+from actors.factory.oracle_backends import calibration_label
 from actors.runtime.simulation import Simulation
 from actors.store.course import Step
 from prism.agents import DECIDED, FALLBACKS, MOVED

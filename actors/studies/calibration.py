@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of, write_file
-from actors.factory.calibrated import fitted_settings
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of, show_of
 from actors.factory.file_kinds import CALIBRATION, telling_kind
 from actors.factory.input_files import fitting_memory, read_input
+from actors.factory.oracle_backends import fitted_settings
 from actors.results.observed import observed_feed
 from actors.runs.compatibility import manifest_of
 from actors.runs.directory import RunDirectory

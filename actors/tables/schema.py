@@ -10,8 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from actors.factory.charts import look_at_chart
-from actors.factory.domains import look_at_domain, shipped_shows
+from actors.factory.domains import look_at_chart, look_at_domain, shipped_shows
 from actors.store.run import Recorded
 from prism.config import Config
 from prism.config.attributes import AttributeConfig

@@ -7,7 +7,7 @@ from typing import Any
 from jsonschema import Draft7Validator
 from msgspec.structs import replace
 
-from actors.factory.calibrated import calibration_label, fitted_settings
+from actors.factory.oracle_backends import calibration_label, fitted_settings
 from actors.factory.shipped import examples
 from prism.clock import whole_ticks
 from prism.config import CalibrationConfig, Config, PopulationConfig, Setting, SimulationConfig, load_config, settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.factory.graph_files import parse_graph
+from actors.factory.file_kinds import parse_graph
 from prism.config.attributes import AttributeConfig
 from prism.config.model import PEOPLE_MAX, GraphConfig, PopulationConfig
 from prism.economy.series import parse_series

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.factory.graph_files import parse_graph
+from actors.factory.file_kinds import parse_graph
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph

@@ -16,7 +16,7 @@ from prism.config import Config
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError, InputError, SettingError
 from prism.rng import GraphRandom
-from prism.social.ties.edges import parse_edges
+from prism.social.ties.files import parse_edges
 from prism.social.ties.graph import FollowGraph, generate, is_mutual, power_law_ties, wired
 from tests.catalogue import catalogue
 from tests.paths import real_path

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from actors.factory.graph_files import parse_graph
+from actors.factory.file_kinds import parse_graph
 from prism.config.attributes import AttributeConfig
 from prism.config.model import GraphConfig, PopulationConfig, PostsConfig
 from prism.errors import ConfigError, InputError

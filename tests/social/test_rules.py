@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
+from actors.factory.domains import load_chart
 from actors.runtime.simulation import Simulation
 from prism.columns import Floats
 from prism.social.domain import SocialDomain

@@ -36,7 +36,7 @@ from prism.social.people.persona import (
     unique_names,
     without_values,
 )
-from prism.social.ties.edges import without_last_digits
+from prism.social.ties.files import without_last_digits
 from prism.text_files import MISSING, NUMBER, TABLES, TRUTHS, check_format, decode_text, file_format, read_table
 from prism.wording import counted, cut
 

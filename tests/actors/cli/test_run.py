@@ -12,7 +12,7 @@ from rich.console import Console
 from actors.cli import validate
 from actors.cli.options import run_name
 from actors.display import work
-from actors.factory.calibrated import fitted_settings
+from actors.factory.oracle_backends import fitted_settings
 from prism.config import Config, PopulationConfig, load_config
 from tests.actors.cli.conftest import SMALL
 from tests.catalogue import catalogue

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
-from actors.factory.domains import build_domain
+from actors.factory.domains import build_domain, load_chart
 from prism.config import Config, load_config
 from prism.errors import ConfigError
 

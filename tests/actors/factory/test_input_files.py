@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from actors.factory import input_files
 from actors.factory.domains import build_domain
-from actors.factory.graph_files import EXPECTED, parse_graph
+from actors.factory.file_kinds import EXPECTED, parse_graph
 from actors.factory.input_files import load_population, read_input, share_inputs
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.checks import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
-from prism.social.ties import edges
+from prism.social.ties import files
 from prism.social.ties.graph import FollowGraph, generate
 from tests.catalogue import catalogue
 
@@ -147,9 +147,9 @@ def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkey
 
     def counted(data: bytes, source: str, config: GraphConfig) -> object:
         parsed.append(data)
-        return edges.parse_edges(data, source, config)
+        return files.parse_edges(data, source, config)
 
-    monkeypatch.setattr("actors.factory.graph_files.parse_edges", counted)
+    monkeypatch.setattr("actors.factory.file_kinds.parse_edges", counted)
     graph = tmp_path / "graph.txt"
     graph.write_text(RING)
     config = Config().population

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from actors.factory.charts import load_chart
-from actors.factory.domains import build_domain, no_effect_of
+from actors.factory.domains import build_domain, load_chart, no_effect_of
 from prism.config import Config
 from prism.social.no_effect import long_delays, no_effect_before
 from tests.catalogue import catalogue

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from actors.cli.calibrate import result_parts
-from actors.factory.calibrated import calibration_label
 from actors.factory.config_file import read_config
+from actors.factory.oracle_backends import calibration_label
 from actors.studies.calibration import CONFIGURATION, RESULT, CalibrationPlan, make_calibration_plan, write_result
 from prism.calibration.calibration_file import Budget, Point
 from prism.calibration.comparison import Observed
