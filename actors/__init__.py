@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from prism.lazy import lazy_names
+from prism.imports import lazy_names
 
 if TYPE_CHECKING:
     from actors.core.errors import (

@@ -1,7 +1,4 @@
-"""Records that are checked when constructed, as they are when decoded.
-
-msgspec checks a value when it decodes one, but not when a record is constructed: `Record(size=-5)` would be accepted.
-"""
+"""Records that are checked when constructed, as msgspec checks them when it decodes them."""
 
 from __future__ import annotations
 
@@ -143,7 +140,6 @@ def _kinds(record: type[msgspec.Struct]) -> Mapping[str, Kind]:
     return {name: kind_of(kind) for name, kind in field_types(record).items()}
 
 
-@cache
 def field_types(record: type[msgspec.Struct]) -> Mapping[str, Any]:
     """Return `{field: its type}`, with the ranges that the annotations give, of the fields that a file may have.
 

@@ -10,24 +10,15 @@ from msgspec import Meta
 
 from prism.checked import Checked
 
-_MINUTE_S = 60.0
-_DIGITS = 9
-"""The decimal places that count: 1.1 minutes are 11 ticks of 6 s, in spite of binary rounding."""
-
 
 def whole_ticks(minutes: float, tick_seconds: float) -> int:
     """Return simulated minutes in ticks, rounded up: 0 for 0, otherwise at least 1."""
-    ticks = math.ceil(round(minutes * _MINUTE_S / tick_seconds, _DIGITS))
+    ticks = math.ceil(round(minutes * 60.0 / tick_seconds, 9))  # 1.1 minutes are 11 ticks of 6 s, in spite of rounding
     return max(ticks, 1) if minutes else 0
 
 
 class SimulatedClock(Checked, frozen=True):
-    """A clock that turns ticks into simulated UTC. No wall clock enters a result.
-
-    Args:
-        epoch: the instant of tick 0, with a UTC offset.
-        tick_seconds: simulated seconds a tick.
-    """
+    """A clock that turns ticks into simulated UTC, from the instant of tick 0 on."""
 
     epoch: Annotated[datetime, Meta(tz=True)] = datetime(2026, 1, 1, tzinfo=UTC)
     tick_seconds: Annotated[float, Meta(gt=0.0)] = 60.0

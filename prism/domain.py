@@ -1,8 +1,4 @@
-"""The protocols of a world and a domain: all that the runtime asks of them.
-
-Social feeds and economies implement them, and a user's domain can. The runtime knows triggers, updates and
-questions; the world knows what they mean.
-"""
+"""The protocols of a world and a domain: all that the runtime asks of them, and a user's domain may implement."""
 
 from __future__ import annotations
 
@@ -50,7 +46,6 @@ class Measure(Checked, frozen=True, kw_only=True):
         help: what it counts or measures, in one line.
         kind: a `counter` never falls, a `gauge` may.
         labels: `{label: value}`, each value from a small fixed set.
-        value: the number.
     """
 
     name: str
@@ -169,8 +164,7 @@ class Domain(Protocol):
         """The statechart that all agents share."""
 
     @property
-    def world(self) -> World:
-        """The world that the agents live in."""
+    def world(self) -> World: ...
 
     @property
     def context_type(self) -> Any:
@@ -257,14 +251,11 @@ class Stretch(NamedTuple):
     """The outcome of ticks that were run together.
 
     Args:
-        ticks: how many there are.
         tables: `{table: (its columns, the rows up to the end of each wave of each tick)}`: updates and questions by the
             numbers of their kinds, and what took place.
         kinds: the kinds of updates, by number; asked_kinds: those of questions.
-        triggers: those of all these ticks.
         updates: how often each kind of update took place, by its number.
-        asked: how many questions were asked.
-        pending: the new ones whose answers have not taken effect.
+        pending: the questions asked whose answers have not taken effect.
         wave: the triggers of the tick after them, if it has begun; None if it has not.
     """
 
@@ -280,10 +271,7 @@ class Stretch(NamedTuple):
 
 
 class Turns(Protocol):
-    """The turns of a domain's agents, many at once: what many have in common is looked up once.
-
-    The outcome of a turn is a number: that of a kind of update, of a question, or ALONE.
-    """
+    """The turns of a domain's agents, many at once: each is the number of a kind of update, of a question, or ALONE."""
 
     forms: Sequence[Kind]
     """The kinds of updates so far, by number. Questions have an empty entry."""
@@ -301,11 +289,7 @@ class Turns(Protocol):
         """Write the outcomes of the turns of a wave into `numbers`."""
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[Any] | None:
-        """Return the questions of a wave in columns; None if they must be made one by one.
-
-        Args:
-            places: of the turns whose outcome is a question; numbers: the outcome of every turn of the wave.
-        """
+        """Return the questions of a wave, at these places, in columns; None if they must be made one by one."""
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return the outcomes of the turns that bring decisions."""
@@ -315,13 +299,8 @@ class Turns(Protocol):
     ) -> Stretch | None:
         """Run the first of these ticks and others, with all that follows; None if they must be run one by one.
 
-        Nobody looks at the world between them, and the ticks after them are not the last.
-
-        Args:
-            delay: the ticks after which an answer takes effect.
-            answers: the kinds of answers so far.
-            oracle: answers the questions.
-            pending: the questions whose answers have not taken effect yet, oldest first.
+        Nobody looks at the world between them, and the ticks after them are not the last. An answer takes effect after
+        `delay` ticks; those of `pending`, oldest first, have not yet.
         """
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
@@ -337,17 +316,10 @@ class HasFutures(Protocol):
     """A domain that can begin again with the same agents, whatever is drawn afterwards."""
 
     def anew(self, draws: int) -> Domain:
-        """Return this domain at its beginning. The agents are the same: they are not made again.
-
-        Args:
-            draws: the seed of all that is drawn while it runs; the run's own seed for what happened in the run.
-        """
+        """Return this domain at its beginning, with the same agents; `draws`: the seed of what is drawn from then on."""
 
     def withhold(self, post: int) -> None:
-        """Keep a post, named by its id, from being published; all else about its author stays the same.
-
-        This is for futures of a run: no checkpoint stores it.
-        """
+        """Keep a post, named by its id, from being published. This is for futures of a run: no checkpoint stores it."""
 
     def ties(self) -> tuple[Ints, Ints]:
         """Return the ties as they are now: the followers, and whom each of them follows; both empty without ties."""
@@ -362,11 +334,7 @@ class HasTurns(Protocol):
         """Return the rows of the chart, a line each, because of which turns must be taken one by one."""
 
     def turns(self, *, asks: bool) -> Turns:
-        """Return the turns of its agents.
-
-        Args:
-            asks: whether choices are put to the oracle; else the first option is taken.
-        """
+        """Return the turns of its agents; `asks`: put choices to the oracle, and do not take the first option."""
 
     def prepare(self, agent_ticks: int) -> None:
         """Prepare, if that pays for a run of so many agents times ticks, and unless it is done already."""

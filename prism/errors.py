@@ -34,16 +34,14 @@ TOLD_MAX = 20
 
 
 class PrismError(Exception):
-    """The base class of every error that PRISM raises on purpose."""
+    """The base class of every error that PRISM raises on purpose. Another process can rebuild it from its pickle."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what another process needs to rebuild this error: a pool passes errors on by pickling them."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
 def _restored(kind: type[PrismError], message: tuple[object, ...], fields: dict[str, object]) -> PrismError:
-    """Return an error as it was, without its class writing the message again."""
-    error = kind.__new__(kind, *message)
+    error = kind.__new__(kind, *message)  # without its class writing the message again
     error.__dict__.update(fields)
     return error
 
@@ -70,7 +68,6 @@ class ConfigError(PrismError):
         super().__init__(printable(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}"))
 
     def __str__(self) -> str:
-        """Return the message: a line for each thing that is wrong."""
         told = [super().__str__(), *map(str, self.others[: TOLD_MAX - 1])]
         more = len(self.others) + 1 - len(told)
         return "\n".join([*told, f"and {more:,} more"] if more else told)
@@ -86,10 +83,7 @@ def together(errors: Sequence[ConfigError]) -> ConfigError:
 class SettingError(ConfigError, ValueError):
     """A value that a section of a configuration cannot hold, or values that cannot hold together.
 
-    Args:
-        source: the section, by the name of its class.
-        problem: what was expected, and what it is.
-        keys: the dotted paths of the settings involved, the first one to blame unless more is known.
+    `keys`: the dotted paths of the settings involved, the first one to blame unless more is known.
     """
 
     def __init__(self, source: str, problem: str, *, keys: Sequence[str]) -> None:
@@ -106,13 +100,7 @@ class StatechartError(PrismError, ValueError):
 
 
 class ExpressionError(PrismError, ValueError):
-    """A text that is no expression of the declared fields.
-
-    Args:
-        text: the expression; the message shows its first 60 characters.
-        column: the 1-based column of the problem.
-        problem: what was expected, and what was found.
-    """
+    """A text that is no expression of the declared fields; `column`: the 1-based column of the problem."""
 
     def __init__(self, text: str, column: int, problem: str) -> None:
         self.text = text
@@ -122,12 +110,10 @@ class ExpressionError(PrismError, ValueError):
 
 
 class OracleError(PrismError):
-    """An oracle that cannot answer.
-
-    `reason` is one word from a fixed set; fallbacks are counted by it.
-    """
+    """An oracle that cannot answer."""
 
     reason: str = "oracle_error"
+    """One word from a fixed set, by which fallbacks are counted."""
 
     @property
     def is_answer(self) -> bool:
@@ -136,13 +122,7 @@ class OracleError(PrismError):
 
 
 class OracleResponseError(OracleError, ValueError):
-    """An answer that names none of the options.
-
-    Args:
-        response: the oracle's answer; the message shows its first 200 characters.
-        options: the states that it could have named.
-        problem: what is wrong with it.
-    """
+    """An answer that names none of the options."""
 
     reason = "invalid_response"
 
@@ -158,12 +138,7 @@ class OracleResponseError(OracleError, ValueError):
 
 
 class NotAnOptionError(OracleResponseError):
-    """An answer that is a state, and none of the options.
-
-    Args:
-        state: the oracle's answer.
-        options: the states that it could have named.
-    """
+    """An answer that is a state, and none of the options."""
 
     reason = "not_an_option"
 
@@ -179,39 +154,23 @@ class OracleUnavailableError(OracleError):
 class UnansweredError(OracleUnavailableError):
     """A question that got no answer, and whose failure ends the run: its tick is not committed.
 
-    Args:
-        agent: the agent that asked.
-        tick: the tick of the question.
-        trigger: the trigger that the question is about.
-        reason: the reason in one word; `detail` says more.
+    `reason`: in one word; `detail` says more.
     """
 
     def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "") -> None:
-        self.agent = agent
-        self.tick = tick
-        self.trigger = trigger
-        self.failure = reason
-        self.detail = detail
+        self.agent, self.tick, self.trigger = agent, tick, trigger
+        self.failure, self.detail = reason, detail
         super().__init__(self._message())
 
     def _message(self) -> str:
-        return f"agent {self.agent} got no answer to {self.trigger!r} in tick {self.tick}: {self._cause}"
-
-    @property
-    def _cause(self) -> str:
-        return _cause(self.failure, self.detail)
+        cause = _cause(self.failure, self.detail)
+        return f"agent {self.agent} got no answer to {self.trigger!r} in tick {self.tick}: {cause}"
 
 
 class OracleFailedError(UnansweredError):
-    """A question that got no answer, in a domain without fallbacks.
+    """A question that got no answer, in a domain without fallbacks; `tries`: the calls that were made for it."""
 
-    Args:
-        tries: the calls that were made for it; the others as in `UnansweredError`.
-    """
-
-    def __init__(  # the facts of one failure
-        self, agent: int, tick: int, trigger: str, reason: str, detail: str = "", tries: int = 1
-    ) -> None:
+    def __init__(self, agent: int, tick: int, trigger: str, reason: str, detail: str = "", tries: int = 1) -> None:
         self.tries = tries
         super().__init__(agent, tick, trigger, reason, detail)
 
@@ -227,8 +186,8 @@ class OracleRefusedError(UnansweredError):
     def _message(self) -> str:
         return (
             f"the server refuses every question, first that of agent {self.agent} about {self.trigger!r} in tick "
-            f"{self.tick}: {self._cause}; the run ends with its whole ticks; once that is mended, `prism resume` goes "
-            "on and asks it again"
+            f"{self.tick}: {_cause(self.failure, self.detail)}; the run ends with its whole ticks; once that is "
+            "mended, `prism resume` goes on and asks it again"
         )
 
 
@@ -238,15 +197,12 @@ class OracleOutageError(OracleUnavailableError):
     Args:
         waited_s: the seconds since the first of the calls that failed in a row; `since`: that moment, in UTC.
         ticks: whole ticks of the run.
-        reason: the reason of the latest failure in one word; `detail` says more.
+        reason: of the latest failure, in one word; `detail` says more.
     """
 
     def __init__(self, waited_s: float, since: datetime, ticks: int, reason: str, detail: str = "") -> None:
-        self.waited_s = waited_s
-        self.since = since
-        self.ticks = ticks
-        self.failure = reason
-        self.detail = detail
+        self.waited_s, self.since, self.ticks = waited_s, since, ticks
+        self.failure, self.detail = reason, detail
         super().__init__(
             f"the oracle has not answered for {waited_s:.0f} s, since {since:%Y-%m-%d %H:%M:%S} UTC: "
             f"{_cause(reason, detail)}; the run ends with its {ticks:,} whole ticks, and no choice was made for "
@@ -263,8 +219,7 @@ class OracleSpentError(OracleUnavailableError):
     """
 
     def __init__(self, caps: Mapping[str, tuple[float, float]], ticks: int) -> None:
-        self.caps = caps
-        self.ticks = ticks
+        self.caps, self.ticks = caps, ticks
         used = ", ".join(f"{used:,g} of oracle.max_{name} {most:,g}" for name, (used, most) in caps.items())
         raised = " ".join(f"--set oracle.max_{name}=..." for name in caps)
         super().__init__(

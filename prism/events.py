@@ -1,8 +1,4 @@
-"""The tables of a run: what agents answered, and what took place in the world; and their rows as objects.
-
-An answer says what an agent did; an event says what this caused. The rows of both come into the frame of their tick,
-so the journal alone says what happened to which object.
-"""
+"""The tables of a run: what agents answered, and what this caused in the world; and their rows as objects."""
 
 from __future__ import annotations
 
@@ -21,13 +17,7 @@ NUMBER_BITS: Final = 24
 
 
 class Intervened(msgspec.Struct, frozen=True, gc=False):
-    """An intervention that was carried out at the beginning of a tick, before the tick's triggers.
-
-    Args:
-        number: the interventions of the run before it.
-        kind: what was done, such as `publish`.
-        content: the intervention as the configuration has it.
-    """
+    """An intervention at the beginning of a tick, after `number` others of the run; as the configuration has it."""
 
     tick: int
     number: int
@@ -55,12 +45,7 @@ class PostEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class FeedShown(msgspec.Struct, frozen=True, gc=False):
-    """The feed that was built for a person's session. It is only recorded with `run.record_feeds`.
-
-    Args:
-        agent: the reader.
-        posts: the posts of the feed, first to last; empty if there was none to show.
-    """
+    """The feed that was built for a reader's session, first to last. It is only recorded with `run.record_feeds`."""
 
     kind: ClassVar = "feed"
 
@@ -70,12 +55,9 @@ class FeedShown(msgspec.Struct, frozen=True, gc=False):
 
 
 class TieChanged(msgspec.Struct, frozen=True, gc=False):
-    """A tie that a person has changed. It holds from the next tick on.
+    """A tie that a person has changed by `follow`, `unfollow` or `mute`. It holds from the next tick on.
 
-    Args:
-        kind: `follow`, `unfollow` or `mute`.
-        whom: the other person.
-        post: the post in view, whose author it is, or the author of its root.
+    `post`: the post in view, whose author the other person is, or the author of its root.
     """
 
     tick: int
@@ -86,11 +68,7 @@ class TieChanged(msgspec.Struct, frozen=True, gc=False):
 
 
 class AttributeSet(msgspec.Struct, frozen=True, gc=False):
-    """An attribute of a person that has another value from the next tick on.
-
-    Args:
-        name: the attribute; value: its new value.
-    """
+    """An attribute of a person that has another value from the next tick on."""
 
     kind: ClassVar = "set"
 
@@ -101,11 +79,7 @@ class AttributeSet(msgspec.Struct, frozen=True, gc=False):
 
 
 class PostTaken(msgspec.Struct, frozen=True, gc=False):
-    """An original that is from the file of posts. It follows the record of the post itself.
-
-    Args:
-        post: the original; number: its place in the file, from 1 on.
-    """
+    """An original that is the n-th, from 1, of the file of posts. It follows the record of the post itself."""
 
     kind: ClassVar = "taken"
 
@@ -202,7 +176,6 @@ _topics: Final = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
 def put_together(parts: Sequence[Happened]) -> Happened:
-    """Return rows one after the other."""
     if len(parts) == 1:
         return parts[0]
     tables = dict[str, list[Sequence[Values]]]()
@@ -215,44 +188,29 @@ def put_together(parts: Sequence[Happened]) -> Happened:
 def events_in(tick: int, rows: Happened) -> list[Event]:
     """Return the rows of a wave as objects, in the order of agents."""
     found: list[tuple[int, int, Event]] = []
-    for order, (table, make) in enumerate(_MAKERS):
-        columns = rows.get(table)
-        if columns is not None:
-            found += [(event.agent, order, event) for event in make(tick, columns)]
+    for order, (table, make) in enumerate(_MAKERS.items()):
+        if table in rows:
+            events = make(tick, zip(*map(listed, rows[table]), strict=True))
+            found += [(event.agent, order, event) for event in events]
     return [event for *_, event in sorted(found, key=itemgetter(0, 1))]
 
 
-def _posts(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, what, post, parent, topics, number in zip(*map(listed, columns), strict=True):
+def _posts(tick: int, rows: Iterator[Any]) -> Iterator[Event]:
+    for agent, what, post, parent, topics, number in rows:
         yield PostEvent(tick, agent, MADE[what], post, None if parent < 0 else parent, _topics(topics))
         if number:
             yield PostTaken(tick, agent, post, number)
 
 
-def _likes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    return (PostEvent(tick, agent, "like", post) for agent, post in zip(*map(listed, columns), strict=True))
-
-
-def _feeds(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    of_reader = zip(*map(listed, columns), strict=True)
-    for agent, places in groupby(of_reader, key=itemgetter(0)):
+def _feeds(tick: int, rows: Iterator[Any]) -> Iterator[Event]:
+    for agent, places in groupby(rows, key=itemgetter(0)):
         yield FeedShown(tick, agent, tuple(post for *_, post in places if post >= 0))
 
 
-def _ties(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, what, whom, post in zip(*map(listed, columns), strict=True):
-        yield TieChanged(tick, agent, ON_TIES[what], whom, post)
-
-
-def _attributes(tick: int, columns: Sequence[Values]) -> Iterator[Event]:
-    for agent, name, value in zip(*map(listed, columns), strict=True):
-        yield AttributeSet(tick, agent, name.decode(), _decode(value))
-
-
-_MAKERS: Final[tuple[tuple[str, Callable[[int, Sequence[Values]], Iterator[Event]]], ...]] = (
-    ("attributes", _attributes),
-    ("posts", _posts),
-    ("likes", _likes),
-    ("ties", _ties),
-    ("feeds", _feeds),
-)
+_MAKERS: Final[Mapping[str, Callable[[int, Iterator[Any]], Iterator[Event]]]] = {
+    "attributes": lambda tick, rows: (AttributeSet(tick, who, what.decode(), _decode(to)) for who, what, to in rows),
+    "posts": _posts,
+    "likes": lambda tick, rows: (PostEvent(tick, agent, "like", post) for agent, post in rows),
+    "ties": lambda tick, rows: (TieChanged(tick, who, ON_TIES[what], whom, post) for who, what, whom, post in rows),
+    "feeds": _feeds,
+}

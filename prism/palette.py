@@ -1,10 +1,8 @@
 """The colours of states, sources and pages: the same on a terminal, in a report, in Grafana and in a diagram.
 
-The twelve hues can be told apart by people with each of the three kinds of colour blindness, on a dark and on a light
-ground. Neighbours in a stack, which is in the order of the names, differ most. A state has a mark beside its colour, so
-that a picture in grey can be read too. Source: Okabe and Ito, "Color universal design" (2008), with a grey in place of
-black, and four hues that a search found farthest from these eight and from both grounds. `tests/deploy/test_palette.py`
-measures it.
+The twelve hues can be told apart with each of the three kinds of colour blindness, on a dark and on a light ground; a
+mark beside the colour makes a picture in grey readable. Source: Okabe and Ito, "Color universal design" (2008), with a
+grey in place of black, and four hues that a search found farthest from these eight and from both grounds.
 """
 
 from __future__ import annotations
@@ -75,12 +73,7 @@ SOURCES: Mapping[str, str] = {"fallback": ORANGE, "llm": BLUE, "oracle": SKY, "r
 
 
 class Style(NamedTuple):
-    """The looks of a state.
-
-    Args:
-        color: as `#RRGGBB`.
-        mark: one of `MARKS`; `text`: its character.
-    """
+    """The looks of a state: a colour as `#RRGGBB`, one of `MARKS`, and its character."""
 
     color: str
     mark: str
@@ -88,11 +81,10 @@ class Style(NamedTuple):
 
 
 def state_styles(states: Sequence[str]) -> dict[str, Style]:
-    """Return `{state: its looks}` of a chart's states, in the order given.
+    """Return `{state: its looks}` of a chart's states, in the order given; up to 144 states look different.
 
-    The looks follow from the names alone, so that every picture of a chart has the same, in whatever order it knows the
-    states. States of a shipped chart keep their looks in any chart. The others get what is free, in the order of their
-    names: hues that no other state has, as long as there are any. Up to 144 states look different.
+    The looks follow from the names alone, so that every picture of a chart has the same. States of a shipped chart keep
+    their looks in any chart. The others get what is free, in the order of their names, new hues first.
     """
     shipped = max((PEOPLE, NATIONS), key=lambda each: len(each.keys() & set(states)))
     marks = {state: place for place, state in enumerate(sorted(shipped))}

@@ -107,9 +107,8 @@ def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> floa
     """Return a float in [0, 1) with 53 random bits, a pure function of its arguments.
 
     Args:
-        seed: the run's seed.
         agent: the agent that the draw belongs to, or `WORLD`.
-        tick: the tick of the draw; 0 before the run; of a draw about a post, the ticks since it came into view.
+        tick: 0 before the run; of a draw about a post, the ticks since it came into view.
         draw: the purpose; a `Draw`.
         index: the number of the draw among several for the same purpose, or the origin of the post that it is about.
     """
@@ -117,11 +116,7 @@ def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> floa
 
 
 def integer(bound: int, seed: int, agent: int, tick: int, draw: int, index: int = 0) -> int:
-    """Return an integer in [0, bound). The bias of scaling 64 bits is below bound / 2**64.
-
-    Raises:
-        ValueError: bound is not positive.
-    """
+    """Return an integer in [0, bound), with bound > 0. The bias of scaling 64 bits is below bound / 2**64."""
     if bound <= 0:
         raise ValueError(f"bound must be positive, got {bound}")
     return (_hash(_KEY(agent, tick, draw, index), seed) * bound) >> 64
@@ -133,11 +128,7 @@ def uniforms(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) 
 
 
 def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.int64]:
-    """Return `integer` of each row, bit for bit.
-
-    Raises:
-        ValueError: bound is not from 1 to 2**32.
-    """
+    """Return `integer` of each row, bit for bit, with a bound from 1 to 2**32."""
     if not 0 < bound <= 1 << 32:
         raise ValueError(f"bound must be from 1 to {1 << 32}, got {bound}")
     bits = bits_of(seed, agent, tick, draw, index)
@@ -146,10 +137,7 @@ def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index:
 
 
 def bits_of(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole = 0) -> NDArray[np.uint64]:
-    """Return the 64 bits of the draw of each row, in pieces that the processor's cache holds where there are many.
-
-    At least one of agent, tick and index is an array.
-    """
+    """Return the 64 bits of the draw of each row; at least one of agent, tick and index is an array."""
     count = max(len(each) for each in (agent, tick, index) if isinstance(each, np.ndarray))
     if count <= FEW:
         keys = map(_KEY, _each(agent), _each(tick), repeat(draw), _each(index))
@@ -242,10 +230,7 @@ GRAPH_DRAWS = 4096
 
 
 class GraphRandom:
-    """A sequence of draws for a library that needs a generator object, such as igraph.
-
-    It has the four methods that igraph calls, and counts its own draws, so a graph depends on the seed only.
-    """
+    """A sequence of draws for igraph, with the four methods that it calls: a graph depends on the seed only."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -272,5 +257,4 @@ class GraphRandom:
         return mean + deviation * normal(self._seed, WORLD, 0, Draw.GRAPH, self._drawn)
 
     def getrandbits(self, bits: int) -> int:
-        """Return an integer of at most `bits` random bits, 64 or fewer."""
         return self._bits() >> (64 - bits)

@@ -157,11 +157,7 @@ def bytes_of(values: Values, dtype: str) -> bytes:
 
 
 class TickRows:
-    """The rows of one tick, as its waves bring them.
-
-    Args:
-        shapes: the tables of the run, in their order.
-    """
+    """The rows of one tick, as its waves bring them; `shapes`: the tables of the run, in their order."""
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         self._numbers = {shape.name: number for number, shape in enumerate(shapes)}
@@ -170,7 +166,6 @@ class TickRows:
         self._parts: dict[int, list[tuple[int, Sequence[Values]]]] = {}
 
     def add(self, table: str, *columns: Values) -> None:
-        """Add rows of this wave, a value of each column for every row."""
         if len(columns[0]):
             self._parts.setdefault(self._numbers[table], []).append((self._wave, columns))
 
@@ -182,11 +177,7 @@ class TickRows:
         self._wave += 1
 
     def take(self, tick: int, known: int) -> bytes:
-        """Return the payload of the tick, and begin the next.
-
-        Args:
-            known: the kinds that were known before it.
-        """
+        """Return the payload of the tick, and begin the next; `known`: the kinds that were known before it."""
         counts, body = list[list[int]](), list[bytes]()
         for number, parts in sorted(self._parts.items()):
             rows = [0] * (parts[-1][0] + 1)
@@ -201,29 +192,18 @@ class TickRows:
 
 
 def payload_of(tick: int, known: int, counts: Sequence[Sequence[int]], body: Iterable[bytes]) -> bytes:
-    """Return a payload.
-
-    Args:
-        counts: for each table with rows its number, and its rows in each wave.
-        body: the bytes of its columns.
-    """
+    """Return a payload; `counts`: for each table with rows its number, and its rows in each wave."""
     head = _encode((tick, known, counts))
     return b"".join((LENGTH.pack(len(head)), head, *body))
 
 
 class Part(NamedTuple):
-    """The rows of one table.
-
-    Args:
-        waves: how many each wave has.
-        columns: the values of each column.
-    """
+    """The rows of one table: how many each wave has, and the values of each column."""
 
     waves: tuple[int, ...]
     columns: tuple[Values, ...]
 
     def of_wave(self, wave: int) -> tuple[Values, ...]:
-        """Return the rows of a wave."""
         start = sum(self.waves[:wave])
         stop = start + (self.waves[wave] if wave < len(self.waves) else 0)
         return tuple(part_of(each, start, stop) for each in self.columns)
@@ -245,12 +225,7 @@ def values_at(values: Values, places: Numbers) -> Values:
 
 
 class Tick(NamedTuple):
-    """The rows of a tick, as they were recorded.
-
-    Args:
-        known: the kinds that were known before it.
-        tables: `{table: its rows}` of the tables with rows.
-    """
+    """The rows of a tick, as they were recorded, after so many known kinds; tables without rows are missing."""
 
     tick: int
     known: int
@@ -258,7 +233,7 @@ class Tick(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The head of a payload, and the place of the first column."""
+    """The head of a payload, and the place of the first column behind it."""
 
     tick: int
     known: int
@@ -267,11 +242,7 @@ class Head(NamedTuple):
 
 
 def read_head(payload: bytes) -> Head:
-    """Return the head of a payload.
-
-    Raises:
-        ValueError: it has none.
-    """
+    """Return the head of a payload, or raise a ValueError."""
     if len(payload) < LENGTH.size:
         raise ValueError("it has no head")
     end = LENGTH.size + LENGTH.unpack_from(payload)[0]

@@ -1,8 +1,4 @@
-"""Tables of runs as data: their columns, with type, unit and meaning.
-
-A table is declared once. From it come the columns that a world fills, the bytes of the journal, what readers get, the
-schema of exports, and docs/tables.md.
-"""
+"""Tables of runs, each declared once: for worlds, the journal, readers, exports, and docs/tables.md."""
 
 from __future__ import annotations
 
@@ -85,11 +81,7 @@ class Shape(NamedTuple):
 
 
 def check_shapes(shapes: Sequence[Shape]) -> None:
-    """Check tables that a file names.
-
-    Raises:
-        ValueError: two have one name, or there is one without columns or with a column that no journal keeps.
-    """
+    """Raise a ValueError if two tables have one name, or one has no columns or one that no journal keeps."""
     for shape in shapes:
         if not shape.columns or not {dtype for _, dtype in shape.columns} <= {*HEAPS, *NUMBERS}:
             raise ValueError(f"the columns of its table {shape.name!r} are none of a journal")

@@ -8,12 +8,7 @@ _PLACE = re.compile(r" (at|from tape) [^,]*")
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 profile`, `1,200 profiles`.
-
-    Args:
-        one: the noun for a count of one.
-        many: the noun for other counts; by default `one` with an s.
-    """
+    """Return a count with its noun: `1 profile`, `1,200 profiles`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 

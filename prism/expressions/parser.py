@@ -49,12 +49,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of an expression; the last one is its end.
-
-    Raises:
-        ExpressionError: a character that has no place in an expression, quotes that are not closed, a number that is
-            too large or runs into a word, or a text with a character that cannot be seen.
-    """
+    """Return the tokens of an expression, or raise an ExpressionError; the last one is its end."""
     found: list[Token] = []
     place = 0
     while not found or found[-1].kind != "end":
@@ -101,8 +96,7 @@ def parse(text: str, fields: Mapping[str, Field], *, kind: tree.ValueKind = "boo
 
     Args:
         text: at most 2,000 characters, also as `str()` of the expression writes it.
-        fields: `{name: field}`, all that the expression may read.
-        kind: the type that its value must have.
+        fields: all that the expression may read.
 
     Raises:
         ExpressionError: the text is no expression, or not of these fields and this type.
@@ -114,9 +108,8 @@ def parse(text: str, fields: Mapping[str, Field], *, kind: tree.ValueKind = "boo
     parser.expect(whole, kind)
     expression = tree.Expression(text=text, root=whole.node, kind=kind)
     if len(str(expression)) > LENGTH_MAX:
-        raise ExpressionError(
-            text, len(text), f"expected at most {LENGTH_MAX} characters with a space at each operator"
-        )
+        problem = f"expected at most {LENGTH_MAX} characters with a space at each operator"
+        raise ExpressionError(text, len(text), problem)
     return expression
 
 

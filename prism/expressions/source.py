@@ -52,9 +52,6 @@ def compiled(expression: tree.Expression, readers: Readers) -> Reader:
     Its attribute `expression` is the expression, and `readers` has the readers of its fields. An error of a reader
     passes through it. A reader is not called where `and`, `or` or a chain is decided before it.
 
-    Args:
-        readers: `{name of a field: its reader}`, at least for the fields that the expression reads.
-
     Raises:
         ExpressionError: a field has no reader.
     """
@@ -71,12 +68,9 @@ def compiled(expression: tree.Expression, readers: Readers) -> Reader:
 
 
 def pattern_of(guards: Sequence[Any]) -> Callable[[Any, Any], int]:
-    """Return the function of agent and context that says which of some guards hold, by the bits of a number.
+    """Return the function of agent and context that says which guards of `compiled` hold, by the bits of a number.
 
     Each field is read once. An error of any reader passes through it.
-
-    Args:
-        guards: functions that `compiled` has made of conditions.
     """
     bound = _Bound({name: read for guard in guards for name, read in guard.readers.items()}, once=True)
     bits = [f"({1 << place} if {source(guard.expression, bound)} else 0)" for place, guard in enumerate(guards)]
@@ -84,11 +78,7 @@ def pattern_of(guards: Sequence[Any]) -> Callable[[Any, Any], int]:
 
 
 class _Bound(Naming):
-    """The names of values in the namespace of a function.
-
-    Args:
-        once: read each field once, before all else, into a variable.
-    """
+    """The names of values in the namespace of a function; `once`: read each field once, before all else."""
 
     def __init__(self, readers: Readers, *, once: bool = False) -> None:
         self._readers, self._once = readers, once
@@ -118,7 +108,6 @@ class _Bound(Naming):
 
 
 def _function(value: str, bound: _Bound, name: str) -> Any:
-    """Return a function of agent and context, by the source of its value."""
     reads = [f"    {variable} = {read}\n" for variable, read in bound.reads.items()]
     lines = ["def expression(agent, context):\n", *reads, f"    return {value}\n"]
     file = f"<expression: {name!a}>"
@@ -159,11 +148,7 @@ def source(expression: tree.Expression, named: Naming) -> str:
 
 
 def _source(node: tree.Node, named: Naming, *, as_float: bool = False) -> str:
-    """Return the source of a value; an int field stays an int, because it compares as its float does.
-
-    Args:
-        as_float: whether the value is a number, which is then a float.
-    """
+    """Return the source of a value; an int field stays an int, because it compares as its float does."""
     match node:
         case tree.Number(value):
             text = repr(float(value))

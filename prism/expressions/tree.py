@@ -38,13 +38,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     A value is never NaN and never infinite. Whoever provides it keeps to the declaration; reading does not check it.
 
     Args:
-        low: the least value of a number, itself possible.
-        high: the greatest value of a number, itself possible.
+        low, high: the least and the greatest value of a number, themselves possible.
         values: every possible value of a text, or of the members of texts; empty if any text is possible.
 
     Raises:
-        ExpressionError: the name is no dotted name or a word of the language, a range without values or for something
-            that is not a number, or values for something that is not a text.
+        ExpressionError: the name, the range or the values cannot be.
     """
 
     name: str
@@ -145,11 +143,9 @@ Node = Number | Flag | Text | Read | Operation | Comparison | Member
 
 
 class Expression(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition, a number or a text that is worked out from declared fields.
+    """A condition, a number or a text that is worked out from declared fields, and its text as the author wrote it.
 
-    Two expressions are equal if their trees are, however they are written.
-
-    `text` is the expression as its author wrote it.
+    Two expressions are equal if their trees are.
     """
 
     text: str
@@ -173,14 +169,14 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all that it is made of, in the order in which it is written."""
     yield node
-    parts: tuple[Node, ...] = ()
     match node:
         case Operation(_, parts) | Comparison(parts, _):
-            pass
+            for part in parts:
+                yield from walk(part)
         case Member(item, among, _):
-            parts = (item, among) if isinstance(among, Read) else (item,)
-    for part in parts:
-        yield from walk(part)
+            yield from walk(item)
+            if isinstance(among, Read):
+                yield among
 
 
 POWERS: Final = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*": 6, "/": 6, "sign": 7, "value": 8}
@@ -188,11 +184,7 @@ POWERS: Final = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 5, "-": 5, "*":
 
 
 def written(node: Node, power: int = 0) -> str:
-    """Return a node as text, with no more parentheses than it needs.
-
-    Args:
-        power: that of the operator that it is an operand of; 0 if it stands alone.
-    """
+    """Return a node as text, with no more parentheses than it needs as an operand of an operator of this power."""
     binds = POWERS["value"]
     match node:
         case Comparison(operands, signs):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
-from prism.lazy import lazy_names
+from prism.imports import lazy_names
 from prism.llm.client import LLMClient, schema_of
 from prism.llm.failure import REASONS, LLMFailureException
 from prism.llm.oracle import ModelOracle, SocialModelOracle
