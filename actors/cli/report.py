@@ -68,7 +68,7 @@ def report(
         return
     try:
         from actors.pages.experiment_report import experiment_report  # noqa: PLC0415
-        from actors.pages.page_frame import pictures  # noqa: PLC0415
+        from actors.pages.page import pictures  # noqa: PLC0415
         from actors.pages.report import read_real_of, read_runs  # noqa: PLC0415
         from actors.pages.report import report as written  # noqa: PLC0415  # altair is an optional package
     except ImportError:

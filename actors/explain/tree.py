@@ -1,4 +1,4 @@
-"""An explanation as one tree of nodes, for JSON, a terminal and a page: `actors.pages.explanation` makes HTML."""
+"""An explanation as one tree of nodes, for JSON, a terminal and a page: `actors.view.explainer` makes HTML."""
 
 from __future__ import annotations
 

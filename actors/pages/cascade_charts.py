@@ -9,18 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from actors.pages.card import Chart, Table, chart_of
-from actors.pages.groups import group_name
 from actors.pages.html import tag
+from actors.pages.page import Chart, Table
 from actors.pages.words import count, listed, share
 from actors.pages.words import pages_number as digits
-from actors.plots.cascades import (
-    cascade,
-    cascade_depths,
-    cascade_sizes,
-    cascade_virality,
-    of_shapes,
-)
+from actors.plots.cascades import cascade, cascade_depths, cascade_sizes, cascade_virality, of_shapes
 from actors.plots.theme import TEXT, color_of
 from actors.results.run_record import RunGroup, RunRecord
 from actors.store.course import MadePost
@@ -54,7 +47,7 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     young = [sum(feed.left_out for feed in group) for group in feeds]
     if any(young):
         told = [
-            f"{counted(number, 'original')}{f' ({group_name(group)})' if len(groups) > 1 else ''}"
+            f"{counted(number, 'original')}{f' ({group.name})' if len(groups) > 1 else ''}"
             for number, group in zip(young, groups, strict=True)
         ]
         note = f" Left out: {listed(told)} of the last rounds, which may still grow."
@@ -76,9 +69,9 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
 def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | None, name: str, note: str) -> Chart:
     """Return for each size, depth or virality the share of cascades that reach it."""
     title, draw = _SHAPES[name]
-    series = {group_name(group): of_shapes(shapes, name) for group, shapes in zip(groups, found, strict=True)}
+    series = {group.name: of_shapes(shapes, name) for group, shapes in zip(groups, found, strict=True)}
     colors = [color_of(place) for place in range(len(series))]
-    labels = [group.label or group_name(group) for group in groups]
+    labels = [group.label or group.name for group in groups]
     if real is not None:
         series[REAL] = of_shapes(real, name)
         colors, labels = [*colors, TEXT], [*labels, REAL]
@@ -103,7 +96,7 @@ def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | N
             "more is a chain"
         )
     reading += f"{f' ({rows[0][0]})' if len(groups) > 1 else ''}.{note}"
-    return chart_of(draw(series, title, reading, colors=colors), table)
+    return Chart(draw(series, title, reading, colors=colors), table)
 
 
 def tree_charts(run: RunRecord, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
@@ -158,7 +151,7 @@ def tree_chart(
     columns = ("post", "kind", "author", "tick", "answers or reshares", *(() if likes is None else ("likes",)))
     drawn = cascade(posts[:NODES_MAX], config.simulation.tick_seconds, title, reading)
     link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
-    return chart_of(drawn, Table(columns, rows), link)
+    return Chart(drawn, Table(columns, rows), link)
 
 
 def name_of(people: Population | str | None, person: int) -> str:

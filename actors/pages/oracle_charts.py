@@ -7,8 +7,8 @@ from statistics import fmean
 
 import numpy as np
 
-from actors.pages.card import Chart, Table, chart_of, table_of
 from actors.pages.html import Node, tag
+from actors.pages.page import Chart, Table, table_of
 from actors.pages.words import SOURCES as SOURCE_WORDS
 from actors.pages.words import count, interval, share, spread
 from actors.plots.rows import Row, rows
@@ -62,7 +62,7 @@ def sources_chart(groups: Sequence[RunGroup]) -> Chart | None:
         for name in sorted({name for each in methods for name in each})
     ]
     table = Table(("decided by", *(run.name for run in every)), cells)
-    return chart_of(rows(bars, "% of transitions", "Who decided", reading), table)
+    return Chart(rows(bars, "% of transitions", "Who decided", reading), table)
 
 
 def call_parts(groups: Sequence[RunGroup]) -> list[Node]:
@@ -84,8 +84,8 @@ def call_parts(groups: Sequence[RunGroup]) -> list[Node]:
         return []
     times = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), latencies)
     calls_made = Table(("outcome", "calls", "tokens", "s"), outcomes)
-    took = table_of(times, "Time from question to answer, that in the queue included", is_shown=True)
-    made = table_of(calls_made, "What became of calls to the model", is_shown=True)
+    took = table_of(times, "Time from question to answer, that in the queue included")
+    made = table_of(calls_made, "What became of calls to the model")
     return [took, made] if latencies else [made]
 
 
@@ -140,5 +140,5 @@ def sharing_parts(run: RunRecord) -> list[Node]:
         for option, shared in each.shared.items()
     ]
     columns = ("option", "as shared", "if all were asked (95%)", "questions", "audits")
-    shown = table_of(Table(columns, cells), "What was shared, as shares of questions", is_shown=True)
+    shown = table_of(Table(columns, cells), "What was shared, as shares of questions")
     return [tag("p", " ".join(parts)), shown]

@@ -1,38 +1,127 @@
-"""A run as a report shows it, read once from its files; it may have ended, be under way, or have been killed."""
+"""A run as a report shows it, read once from its files, with the attributes that its people change; groups of runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.messages import Decided
 from actors.factory.domains import chart_of
 from actors.factory.input_files import INPUTS, KEPT, load_population
 from actors.factory.oracle_backends import NOT_COMPARED
-from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import engagement_in, feed_of
 from actors.runs.summary import Summary
 from actors.store.course import point_ticks, read_course
 from actors.store.oracle_log import logged_in
+from actors.store.record import readable
 from actors.store.run import Recorded, RunStatus, list_run
 from prism.answers import setting_in_words
+from prism.columns import Floats
 from prism.config import Config
+from prism.config.attributes import AttributeConfig, Value
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.quoting import as_text
+from prism.rows import unpacked
 from prism.scorecard.facts import Feed
 from prism.sharing.archetypes import Judged
+from prism.social.measures import bimodality, variance
 from prism.social.people.people import SyntheticPeople
 from prism.social.people.population import Population, ignore_step
 from prism.statechart.outline import outline
+
+ROUNDS_MAX: Final = 60
+"""The most rounds whose ends are kept: of a longer run they are evenly chosen, and the last one."""
+VALUES_MAX: Final = 1001
+"""The most values that are kept of a moment: of more people they are evenly chosen by rank."""
+
+
+class Cluster(NamedTuple):
+    """The people on one side of the mean: how many they are, and their median."""
+
+    people: int
+    median: float
+
+
+class Moment(NamedTuple):
+    """A number of everybody at the end of a round."""
+
+    values: Floats  # ascending, of shape (people,) or (VALUES_MAX,)
+    mean: float
+    spread: float
+    bimodality: float  # as computed by `prism.social.measures.bimodality`
+    sides: tuple[Cluster, Cluster]  # the people below the mean, and the others
+
+
+class NumberCourse(NamedTuple):
+    """A number of people over the rounds."""
+
+    name: str
+    rounds: list[int]  # ascending; 0 is the start, 1 the end of the first round
+    moments: list[Moment]
+
+
+class ValueCourse(NamedTuple):
+    """A text or a truth value of people over the rounds."""
+
+    name: str
+    rounds: list[int]  # as for `NumberCourse`
+    shares: list[dict[str, float]]  # the share of people with each value: of all values at any of these rounds, 0 to 1
+
+
+AttributeCourse = NumberCourse | ValueCourse
+
+
+def moment_of(values: Floats) -> Moment:
+    """Return the distribution of a number over all people. `values`: of shape (people,), in any order."""
+    mean = float(values.mean())
+    is_below = values < mean
+    sides = [values[is_below], values[~is_below]]
+    ranks = np.linspace(0, len(values) - 1, min(len(values), VALUES_MAX)).round().astype(np.int64)
+    below, above = (Cluster(len(side), float(np.median(side)) if len(side) else mean) for side in sides)
+    return Moment(np.sort(values)[ranks], mean, float(np.sqrt(variance(values))), bimodality(values), (below, above))
+
+
+class _Attribute:
+    """An attribute of everybody while a journal is read."""
+
+    def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value | None]) -> None:
+        self._name = name
+        self._is_number = declared.type in ("float", "int")
+        self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)
+        self._first = self.values.copy()
+        self.differs = False
+        """True if somebody had another value than at the start, at one of the moments."""
+        self._moments: list[Moment] = []
+        self._counts: list[Counter[str]] = []
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep the distribution of the values at this moment."""
+        self.differs = self.differs or bool((self.values != self._first).any())
+        if self._is_number:
+            self._moments.append(moment_of(self.values))
+        else:
+            texts = (each if isinstance(each, str) else "true" if each else "false" for each in self.values)
+            self._counts.append(Counter(texts))
+
+    def course(self, rounds: list[int]) -> AttributeCourse:
+        if self._is_number:
+            return NumberCourse(self._name, rounds, self._moments)
+        every = dict.fromkeys(text for counted in self._counts for text in counted)
+        shares = [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
+        return ValueCourse(self._name, rounds, shares)
 
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +204,33 @@ class RunRecord(Recorded):
         }
         if at_start:
             on_step("attributes over the rounds")
-            self.attributes = read_distributions(self.path, self.config, at_start, self.course.ticks)
+            self._read_attributes(at_start)
+
+    def _read_attributes(self, drawn: Mapping[str, Sequence[Value | None]]) -> None:
+        """Read the attributes that differ at the ends of whole rounds. `drawn`: the values at the start."""
+        length = self.config.simulation.ticks_per_round
+        last = self.course.ticks // length
+        kept = {*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last}
+        declared = self.config.population.attributes
+        columns = {name: _Attribute(name, declared[name], values) for name, values in drawn.items()}
+        moments = [each * length for each in sorted(kept)[1:]]
+        for block in self.record.blocks(until=last * length, wanted=self.record.all_of("attributes")):
+            at, end = block.first, block.first + block.ticks
+            with readable(block):
+                while at < end:
+                    until = min(moments[0], end)
+                    changes = block.part(at, until).tables["attributes"].columns
+                    names, of_row = changes["name"].numbered()
+                    for number, name in enumerate(names):
+                        if name in columns:
+                            places = np.flatnonzero(of_row == number)
+                            columns[name].values[changes["agent"][places]] = unpacked(changes["value"].at(places))
+                    at = until
+                    if at == moments[0]:
+                        del moments[0]
+                        for column in columns.values():
+                            column.keep()
+        self.attributes = tuple(column.course(sorted(kept)) for column in columns.values() if column.differs)
 
 
 def feed_of_run(run: RunRecord) -> Feed:
@@ -142,6 +257,12 @@ class RunGroup(NamedTuple):
 
     label: str  # the settings that tell it from the other groups; empty if there is no other
     runs: tuple[RunRecord, ...]  # at least one, in the order in which they were given
+
+    @property
+    def name(self) -> str:
+        """Its name in a legend, with its number of runs, if there are several."""
+        several = f"{len(self.runs)} seeds" if len(self.runs) > 1 else ""
+        return f"{self.label} ({several})" if self.label and several else self.label or several or "the run"
 
     @property
     def first(self) -> RunRecord:

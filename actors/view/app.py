@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from asyncio import wrap_future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -27,23 +29,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError
+from actors.core.files import write_file
+from actors.core.machine import not_installed
 from actors.explain.turns import agent_named
-from actors.pages.html import Node, tag
-from actors.pages.style import report_css
+from actors.pages.html import Node, rendered, tag
+from actors.pages.page import as_live, grid, missing, noticed, report_css
+from actors.store.course import MadePost
 from actors.store.followed import Followed
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import current_plan, is_experiment
-from actors.view.agent_panel import AgentPanel
-from actors.view.drawn import cascade_card, sections_of, sections_of_experiment, vega, written
 from actors.view.explainer import Explainer
-from actors.view.moment import moment_of
+from actors.view.moment import AgentPanel, moment_of
 from actors.view.network import Drawn
-from actors.view.run_list import RunLine, line_of, list_part, runs_below, shown
-from actors.view.viewed_experiment import cells_part, version_of
+from actors.view.run_list import RunLine, cells_part, line_of, list_part, runs_below, shown, version_of
 from actors.view.viewed_run import ViewedRun
 from prism.config import Config
 from prism.errors import PrismError
+from prism.kernels import directory
 from prism.no_effect import remarks
 
 STATIC = files("actors.view") / "static"
@@ -52,6 +55,8 @@ BINARY = "application/octet-stream"
 OPEN_MAX = 8
 """Runs that are kept in memory; the one that was looked at longest ago is closed first."""
 CASCADES_LISTED = 20
+KEPT_MAX = 16
+"""The drawings of runs, and of experiments, that are kept: those of large runs take long."""
 
 
 class ProblemError(Exception):
@@ -169,7 +174,7 @@ class Site:
         reading = f"reading its journal: {read_share:.0%}" if is_reading and read_share < 1 else ""
         return {
             "label": run.label,
-            "head": written(_head(run, line, problem, reading)),
+            "head": written([*_head(run, line, problem, reading)]),
             "agents": line.run.agents,
             "noun": run.show.agent,  # what one of them is: `person`
             "is_running": is_running,
@@ -313,26 +318,22 @@ def _opening(journal: Followed | None, line: RunLine) -> int:
     return course.ticks[-1] if is_even else course.ticks[idle.index(min(idle))]
 
 
-def _head(run: ViewedRun, line: RunLine, problem: str, reading: str) -> list[Node]:
-    """Return the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
-    config = run.config
+def _head(run: ViewedRun, line: RunLine, problem: str, reading: str) -> Iterator[Node]:
+    """Yield the head of a run's page: what was not as configured, how far the run is, and what cannot be read."""
+    config, summary = run.config, read_summary(run.path)
     told: list[Node] = [f"{line.run.ticks:,} of {line.run.length:,} ticks", f"{line.run.agents:,} {line.nouns}"]
     if config is not None:
         oracle, model = config.oracle.backend, config.llm.model
         told.append(f"seed {config.simulation.seed}")
         told.append("embedded oracle" if oracle == "choice" else f"oracle {model} by {oracle}")
     told += [reading] if reading else []
+    if isinstance(in_words := summary.get("in_words"), list) and in_words:
+        yield tag("p", " ".join(shown(str(each)) for each in in_words), class_="answer")
+    yield from noticed(map(shown, remarks(summary)))
     note = f" ({line.note})" if line.note else ""
-    items = [tag("li", line.state_in_words, note), *(tag("li", each) for each in told)]
-    summary = read_summary(run.path)
-    in_words = summary.get("in_words")
-    said = " ".join(shown(str(each)) for each in in_words) if isinstance(in_words, list) else ""
-    return [
-        *([tag("p", said, class_="answer")] if said else []),
-        *(tag("p", shown(each), class_="notice") for each in remarks(summary)),
-        tag("ul", *items, class_="headline"),
-        *([tag("p", problem, class_="problem", role="alert")] if problem else []),
-    ]
+    yield tag("ul", tag("li", line.state_in_words, note), *(tag("li", each) for each in told), class_="headline")
+    if problem:
+        yield tag("p", problem, class_="problem", role="alert")
 
 
 def _number(request: Request, name: str) -> int:
@@ -371,3 +372,75 @@ def _file(static: Sequence[Traversable], name: str, _: Request) -> Response:
     if name not in listed or Path(name).suffix not in KINDS:
         return Response(json.dumps({"problem": f"there is no {name} here"}), 404, media_type="application/json")
     return Response(listed[name].read_bytes(), media_type=KINDS[Path(name).suffix])
+
+
+# Parts of the reports: drawn on the first request, and again when something has changed
+
+
+def written(nodes: Sequence[Node | None]) -> str:
+    """Return parts of a page as HTML; charts in it are drawn by the page's script."""
+    return "".join(rendered(node, as_live) for node in nodes if node is not None)
+
+
+@lru_cache(KEPT_MAX)
+def sections_of(runs: tuple[tuple[Path, str], ...], _: str) -> str:
+    """Return what the report has of runs of one domain: `(directory, what the page calls it)`.
+
+    Besides them it takes their version: they are drawn again for another one.
+    """
+    if problem := _problem_of_drawing("the charts of a run"):
+        return written(problem)
+    from actors.pages.report import read_real_of, read_runs, told_of_runs  # noqa: PLC0415  # altair is optional
+
+    records = read_runs([path for path, _ in runs], names=[label for _, label in runs])
+    told = told_of_runs(records, read_real_of(records[0]))
+    is_alone = len(records) == 1  # then the head of its page says the rest
+    warned = noticed(told.notices if is_alone else [*told.notices, *told.remarks])
+    return written([None if is_alone else told.lead, *warned, *(each.drawn for each in told.sections if each)])
+
+
+@lru_cache(KEPT_MAX)
+def sections_of_experiment(path: Path, _: str) -> str:
+    """Return the answers and the sections of an experiment's report. Besides its directory it takes its version."""
+    if problem := _problem_of_drawing("the charts of an experiment"):
+        return written(problem)
+    from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415  # altair is optional
+    from actors.studies.experiments.record import read_experiment_record  # noqa: PLC0415
+
+    record = read_experiment_record(path)
+    return written([*lead(record), *(each.drawn for each in experiment_sections(record) if each)])
+
+
+def cascade_card(run: ViewedRun, tree: Sequence[MadePost]) -> Sequence[Node]:
+    """Return the card of one cascade of a run, as the report has it, but for the likes."""
+    if (problem := _problem_of_drawing("the picture of a cascade")) or run.config is None:
+        return problem
+    from actors.pages.cascade_charts import tree_chart  # noqa: PLC0415  # altair is optional
+
+    return [grid([tree_chart(tree, run.config, "The chosen cascade", run.called)], "chosen")]
+
+
+def _problem_of_drawing(what: str) -> list[Node]:
+    """Return an element that names the first package that is needed and missing; nothing if all are there."""
+    for package, extra in (("scipy", "experiments"), ("altair", "plots"), ("vl_convert", "plots")):
+        if find_spec(package) is None:
+            return [missing(not_installed(f"{what} need {package}", extra))]
+    return []
+
+
+@lru_cache(1)
+def vega() -> bytes:
+    """Return Vega for the page, from the installed package: no network is needed.
+
+    Bundling takes five seconds of processor, so the bundle is kept beside the compiled kernels.
+    """
+    import vl_convert  # noqa: PLC0415  # an optional package
+
+    kernels = directory()
+    path = None if kernels is None else kernels.parent / f"vega-{version('vl-convert-python')}.js"
+    if path is not None and path.is_file():
+        return path.read_bytes()
+    bundle: bytes = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode()
+    if path is not None:
+        write_file(path, bundle)
+    return bundle

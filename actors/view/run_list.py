@@ -1,9 +1,9 @@
-"""The list of runs as the page shows it: the progress of each run, and the settings in which they differ."""
+"""The lists of the page: runs with their progress and the settings in which they differ, and an experiment's cells."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -21,8 +21,9 @@ from actors.store.manifest import CONFIG, read_summary
 from actors.store.rounds import numbers_of, read_rounds
 from actors.store.run import ListedRun, Marks, RunStatus, header_in, list_run, marks_of, read_resolved, run_paths
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.plan import PlannedCell
-from actors.studies.experiments.record import current_plan
+from actors.studies.experiments.outcome import OUTCOME
+from actors.studies.experiments.plan import PlanFile, PlannedCell
+from actors.studies.experiments.record import CellLine, CellState, cell_state, current_plan
 from prism.answers import figure
 from prism.config import Config
 from prism.errors import PrismError
@@ -199,3 +200,54 @@ def figures_of(path: Path, show: Show) -> Iterator[tuple[str, str]]:
     largest = read_summary(path).get("largest_cascade")
     if isinstance(largest, dict) and isinstance(size := largest.get("size"), int) and abs(size) < 1 << 53:
         yield str(show.named("largest_cascade.size")), count(size)
+
+
+# The cells of an experiment
+
+CELLS_SHOWN = 2000
+"""The most cells that are listed."""
+CELL_MARKS: Final = {CellState.DONE: "✓", CellState.RUNNING: "▶", CellState.INTERRUPTED: "■", CellState.WAITING: "·"}
+
+
+def cells_of(path: Path) -> tuple[PlanFile, list[CellLine]]:
+    """Return the plan of an experiment, and every cell of it with its state."""
+    plan = current_plan(path)
+    return plan, [CellLine(each.condition, each.seed, each.key, cell_state(path, each.key)) for each in plan.cells]
+
+
+def version_of(path: Path) -> str:
+    """Return a text that changes when there is more to draw."""
+    plan, cells = cells_of(path)
+    outcome = path / OUTCOME
+    mark = outcome.stat().st_mtime_ns if outcome.exists() else 0
+    return f"{plan.hash[:16]}-{sum(cell.state is CellState.DONE for cell in cells)}-{mark}"
+
+
+def cells_part(path: Path) -> list[Node]:
+    """Return the cells by condition and seed, each with its state and a link to its run."""
+    plan, cells = cells_of(path)
+    counts, conditions = Counter(cell.state for cell in cells), dict[str, list[CellLine]]()
+    for cell in cells[:CELLS_SHOWN]:
+        conditions.setdefault(shown(cell.condition), []).append(cell)
+    told = ", ".join(f"{count(counts[state])} {state}" for state in CellState if counts[state])
+    planned = "when there were results already" if plan.cells_done else "before the first result"
+    left = max(0, len(cells) - CELLS_SHOWN)
+    more = f" {counted(left, 'cell')} more are not listed." if left else ""
+    rows = (
+        tag("tr", tag("th", name, scope="row"), tag("td", *(_cell(name, cell) for cell in of)))
+        for name, of in conditions.items()
+    )
+    table = tag("table", tag("tbody", *rows), class_="cells")
+    return [
+        tag("p", f"Cells: {told}. Plan {plan.hash[:16]}, made {planned}.{more}", class_="quiet"),
+        tag("div", table, class_="scroller", tabindex=0, role="region", aria_label="Cells"),
+    ]
+
+
+def _cell(condition: str, cell: CellLine) -> Element:
+    words = f"seed {cell.seed}: {cell.state}"
+    looks = {"class_": f"cell cell-{cell.state}", "title": words}
+    if cell.state is CellState.WAITING:
+        return tag("span", CELL_MARKS[cell.state], role="img", aria_label=words, **looks)
+    label = f"{condition}, {words}"
+    return tag("a", CELL_MARKS[cell.state], href=f"#/run/{cell.key}", id=f"cell-{cell.key}", aria_label=label, **looks)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from actors.pages.audit_section import audit_section
+from actors.pages.counterfactuals import audit_section
 from actors.pages.html import rendered
 from actors.studies.audit.record import keep_audit
 from prism.audit.words import paragraph_of

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from actors.pages.attribute_charts import attributes_in_words
-from actors.pages.cause_charts import anchor, cause_parts
+from actors.pages.counterfactuals import anchor, cause_parts
 from actors.pages.html import rendered, tag
-from actors.results.distributions import NumberCourse, ValueCourse, moment_of
-from actors.results.run_record import RunRecord
+from actors.pages.time_charts import attributes_in_words
+from actors.results.run_record import NumberCourse, RunRecord, ValueCourse, moment_of
 from actors.store.rounds import read_rounds
 from actors.studies.causes.record import Causes, Kept, Tried
 from prism.columns import Floats

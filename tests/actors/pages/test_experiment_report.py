@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from actors.factory.shipped import replications
-from actors.pages.experiment_charts import effect_charts
-from actors.pages.experiment_report import experiment_sections, header
+from actors.pages.experiment_report import effect_charts, experiment_sections, header
 from actors.pages.html import rendered, tag
-from actors.pages.page_frame import drawn
 from actors.pages.words import MINUS
 from actors.studies.experiments.record import ExperimentRecord, read_experiment_record
 from tests.actors.pages.test_html import Page
@@ -35,7 +33,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def page_of(record: ExperimentRecord) -> str:
     """Return the report without its pictures, which take long to draw."""
-    sections = [drawn(each) for each in experiment_sections(record) if each is not None]
+    sections = [each.drawn for each in experiment_sections(record) if each is not None]
     nodes = (header(record, "Report"), tag("nav"), *sections)
     return "".join(rendered(each, lambda picture: rendered(tag("i", picture.title))) for each in nodes)
 

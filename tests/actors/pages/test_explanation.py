@@ -1,8 +1,8 @@
 """An explanation on a page: it says what its lines on a terminal say, and no text in it becomes markup."""
 
 from actors.explain.tree import COLUMNS, Node
-from actors.pages.explanation import explanation
 from actors.pages.html import rendered
+from actors.view.explainer import explanation
 from prism.quoting import visible
 from tests.actors.pages.test_html import Page
 from tests.catalogue import catalogue

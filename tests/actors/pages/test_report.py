@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from actors.pages.cause_charts import anchor
+from actors.pages.counterfactuals import anchor
 from actors.pages.html import rendered, tag
-from actors.pages.page_frame import POLICY, drawn
-from actors.pages.report import report, told_of_runs
-from actors.pages.run_tables import comparison, notices
+from actors.pages.page import POLICY
+from actors.pages.report import comparison, notices, report, told_of_runs
 from actors.pages.words import NO_VALUE
 from actors.results.run_record import RunRecord, groups_of
 from actors.studies.causes.record import keep
@@ -43,7 +42,7 @@ def words_of(*runs: RunRecord) -> str:
     """Return the page of runs without its pictures, which take long to draw."""
     told = told_of_runs(runs)
     warned = [tag("p", text, class_="notice") for text in (*told.notices, *told.remarks)]
-    nodes = [*([] if told.lead is None else [told.lead]), *warned, *map(drawn, filter(None, told.sections))]
+    nodes = [*([] if told.lead is None else [told.lead]), *warned, *(each.drawn for each in told.sections if each)]
     return "".join(rendered(each, lambda picture: rendered(tag("i", picture.title))) for each in nodes)
 
 

@@ -15,7 +15,7 @@ from actors.pages.html import rendered, tag
 from actors.store import followed, record
 from actors.store.followed import Followed
 from actors.store.rounds import read_rounds
-from actors.view.agent_panel import AgentPanel
+from actors.view.moment import AgentPanel
 from actors.view.viewed_run import ViewedRun
 from prism.config import Config
 from prism.social.show import SocialShow
