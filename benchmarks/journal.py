@@ -26,9 +26,9 @@ import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import UNOBSERVED
-from actors.runs.checkpointing import restore
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, create_run, execute
+from actors.runs.replay import restore
 from actors.runs.run_store import RunStore
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation

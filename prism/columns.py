@@ -63,16 +63,12 @@ class Column(NamedTuple):
 
     name: str
     data: bytes  # msgpack of a list of values; or the bytes of numbers, as `prism.planes` has them
-    dtype: str = ""  # the numbers; empty for a list. `ascends`: as of `in_planes`.
-    ascends: bool = False
+    dtype: str = ""  # the numbers; empty for a list
+    ascends: bool = False  # as of `in_planes`
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """The numbers of a piece that has no list.
-
-        Raises:
-            ValueError: it has one, or is damaged.
-        """
+        """The numbers of a piece that has no list. It raises a ValueError if it has one, or is damaged."""
         if self.dtype not in _LIMITS:
             raise ValueError(f"{self.name}: expected an array of numbers")
         count = len(self.data) // np.dtype(self.dtype).itemsize
@@ -86,11 +82,7 @@ _LIMITS: Final = {_FLOAT: (0, 0), **{dtype: (np.iinfo(dtype).min, np.iinfo(dtype
 
 
 def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Column]:
-    """Yield the values as pieces; no values are one empty piece.
-
-    Args:
-        piece: fewer values where each is large.
-    """
+    """Yield the values as pieces; no values are one empty piece. `piece`: fewer values where each is large."""
     left, first = iter(values), True
     while (batch := list(islice(left, piece))) or first:
         yield Column(name, _encode(batch))
@@ -100,11 +92,7 @@ def pack(name: str, values: Iterable[Any], piece: int = PIECE) -> Iterator[Colum
 def pack_array(
     name: str, values: NDArray[Any], kept: Callable[[NDArray[Any]], NDArray[Any]] = lambda piece: piece
 ) -> Iterator[Column]:
-    """Yield the values of an array as pieces; no values are one empty piece.
-
-    Args:
-        kept: returns what is kept of the values of a piece.
-    """
+    """Yield what is `kept` of the values of an array as pieces; no values are one empty piece."""
     for start in range(0, max(1, len(values)), PIECE):
         yield piece_of(name, kept(values[start : start + PIECE]))
 
@@ -200,11 +188,7 @@ def ascending(numbers: Ints) -> NDArray[np.intp]:
 
 
 class Columns:
-    """Columns to be read back, each exactly once.
-
-    Args:
-        pieces: the pieces, in the order in which they were written.
-    """
+    """Columns to be read back, each exactly once. `pieces`: in the order in which they were written."""
 
     def __init__(self, pieces: Iterable[Column]) -> None:
         self._pieces: dict[str, list[Column]] = {}
@@ -212,12 +196,7 @@ class Columns:
             self._pieces.setdefault(piece.name, []).append(piece)
 
     def values(self, name: str, of: type[T]) -> list[T]:
-        """Return the values of a column.
-
-        Raises:
-            KeyError: there is no such column.
-            ValueError: it holds something else.
-        """
+        """Return the values of a column. No such column is a KeyError, and other values a ValueError."""
         return list(self._each(name, of))
 
     def array(self, name: str) -> Ints:
@@ -236,11 +215,7 @@ class Columns:
         return dict(zip(self._each(f"{name}.key", key), self._each(name, value), strict=True))
 
     def rows(self, name: str) -> Rows:
-        """Return lists of whole numbers from their three columns, in arrays.
-
-        Raises:
-            ValueError: the columns have different lengths.
-        """
+        """Return lists of whole numbers from their three columns, which must fit each other, in arrays."""
         rows = Rows(self.array(f"{name}.key"), self.array(f"{name}.length"), self.array(name))
         if len(rows.keys) != len(rows.lengths) or int(rows.lengths.sum()) != len(rows.values):
             raise ValueError(f"{name}: expected {int(rows.lengths.sum())} values, got {len(rows.values)}")
@@ -283,8 +258,8 @@ _values = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 class Bundles(msgspec.Struct, frozen=True):
     """All bundles of a world, packed. Iterating yields their pieces."""
 
-    common: list[bytes]  # those of what agents have in common; blocks: those of each block of agents, in order
-    blocks: list[bytes]
+    common: list[bytes]  # those of what agents have in common
+    blocks: list[bytes]  # those of each block of agents, in order
 
     @staticmethod
     def of(pieces: Iterable[Column | bytes]) -> Bundles:
@@ -323,11 +298,7 @@ class Bundles(msgspec.Struct, frozen=True):
 
 
 class Bundler:
-    """Pieces of columns on their way into bundles.
-
-    Args:
-        put: takes each bundle, once it is complete.
-    """
+    """Pieces of columns on their way into bundles. `put`: takes each bundle, once it is complete."""
 
     def __init__(self, put: Callable[[list[Column] | bytes], None]) -> None:
         self._put = put
@@ -394,9 +365,5 @@ def unpacked(payload: bytes) -> list[Column]:
 
 
 def unpacked_or_number(payload: bytes) -> list[Column] | int:
-    """Return the pieces of a bundle, or the number of bundles.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Return the pieces of a bundle, or the number of bundles. It raises a ValueError if it is neither."""
     return _pieces_or_number(expanded(payload, UNPACKED_MAX))

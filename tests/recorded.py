@@ -5,9 +5,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import pytest
 import yaml
 
+from actors.core.messages import name_of_question
+from actors.explain.questions import questions_of
+from actors.explain.retrace import OpenRun, Trace, retrace
+from actors.explain.tree import Node
+from actors.explain.turns import turn_nodes
 from actors.store.messages import messages_in, tables_of
 from actors.store.record import Record
 from tests.command import prism_alone
@@ -247,3 +253,21 @@ def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None =
     for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
         for tick in block.each_tick():
             yield messages_in(tick, record.shapes, record.kinds, *wanted)
+
+
+def everybody(path: Path, first: int, last: int) -> tuple[Node, ...]:
+    """Return the turns in the ticks from `first` to `last`, in the order in which they were triggered."""
+
+    async def turns() -> list[Node]:
+        run = OpenRun(path)
+        until = min(last + run.config.deliberation_ticks + 1, run.length)  # by then their questions are decided
+        trace = Trace(None, first, until - 1)
+        await retrace(run, trace, until)
+        decided = {
+            name_of_question(each.question): each.trigger.tick
+            for each in trace.turns
+            if each.question is not None and each.trigger.decision is not None
+        }
+        return [*turn_nodes(run, trace.turns, await questions_of(run, trace, decided))]
+
+    return tuple(each for each in anyio.run(turns) if each.value["tick"] <= last)

@@ -114,8 +114,7 @@ class RunParts:
     ) -> list[Part]:
         """Return the parts of the run, or of a future with a change, from one tick to another.
 
-        Args:
-            draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
+        `draws`: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
         """
         found: list[Part] = []
         for place, part in enumerate(self._parts):
@@ -134,11 +133,7 @@ class RunParts:
 
 
 class Futures(Generic[T]):
-    """A recorded run, and its other futures.
-
-    Args:
-        track_of: returns the track of the run before its first tick. It may read the whole record, and blocks.
-    """
+    """A recorded run, and its other futures. `track_of`: returns the run's track before its first tick; may block."""
 
     def __init__(self, path: Path, track_of: Callable[[OpenRun], T], ticks: int | None = None) -> None:
         self.run = OpenRun(path, until=ticks)
@@ -200,10 +195,8 @@ class Futures(Generic[T]):
     ) -> Outcome:
         """Run a future.
 
-        Args:
-            draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
-            until: the number of ticks at its end; 0 for those of the run.
-            since: the tick from which questions are counted.
+        `draws`: the seed of all draws from tick `drawn_at` on; None for the run's own draws. `until`: the number of
+        ticks at its end; 0 for those of the run. `since`: the tick from which questions are counted.
         """
         until, track = until or self.run.length, at.track.copy()
         record = Departed(until, self.known, change, track, self.run.record.shapes, since)
@@ -305,11 +298,9 @@ def _embedded(computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Or
 
 
 class Substitute(Oracle[Any]):
-    """An oracle for questions that were never asked: the tape answers, or else a computed oracle.
+    """An oracle for questions that were never asked: the tape answers, if there is one, or else a computed oracle.
 
-    Args:
-        taped: an oracle that answers from the tape alone; None without a tape.
-        replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
+    `replaces`: `{question: option}` of answers that are fixed, whatever the computed answer is.
     """
 
     waits = False

@@ -33,10 +33,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
     """Return the whole tree of a post, each part of it with the turn that decided on it.
 
     The agents in the tree are traced from before its original to its last engagement, which takes as long as a replay
-    of these ticks from the nearest checkpoint.
-
-    Args:
-        post: its id, as `summary.json` and the journal have it.
+    of these ticks from the nearest checkpoint. `post`: its id, as `summary.json` and the journal have it.
     """
     run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)
@@ -99,11 +96,9 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
 async def _causes(
     run: OpenRun, events: Sequence[PostEvent], on_begin: OnBegin, look: Callable[[Simulation, int], None]
 ) -> dict[PostEvent, TracedTurn]:
-    """Return the turn that decided on each event, for those that a turn led to.
+    """Return the turn that decided on each event, of these in their order, for those that a turn led to.
 
-    Args:
-        events: in their order.
-        look: called with the simulation after each tick that is done again.
+    `look`: called with the simulation after each tick that is done again.
     """
     first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
     trace, wanted = Trace({event.agent for event in events}, first, events[-1].tick), {*events}
@@ -130,11 +125,8 @@ async def _causes(
 def _deciding(event: PostEvent, turns: Sequence[TracedTurn], resting: Collection[str]) -> TracedTurn:
     """Return the turn that decided on an event: the latest about its post in which there was something to decide.
 
-    Of an original post it is the turn with which its author left a state in which nothing was under way.
-
-    Args:
-        turns: the author's latest turns; the last one is that in which the event took place.
-        resting: the states in which nothing is under way.
+    Of an original post it is the turn with which its author left a state in which nothing was under way. The last of
+    the author's turns is that in which the event took place.
     """
     about = event.parent if event.kind != LIKE else event.post
     for each in reversed(turns):

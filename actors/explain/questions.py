@@ -102,10 +102,7 @@ def _asked(run: OpenRun, traced: TracedTurn, answer: Node | None, *, is_sent: bo
 
 
 def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> Node | None:
-    """Return the answer by the oracle's log; by the decision for an embedded oracle, which keeps no log.
-
-    `decided_in`: the tick in which the decision took effect; None if the journal does not have it yet.
-    """
+    """Return the answer by the oracle's log; by the decision for an embedded oracle, which keeps no log."""
     found = next((each for each in logged if isinstance(each, LoggedAnswer)), None)
     decision = traced.trigger.decision
     # What was given, how the oracle found it (empty for a fallback), and the failed calls before it.
@@ -185,8 +182,7 @@ def _sharing(
 ) -> Sequence[Node]:
     """Return the place of a question among those that share judgements.
 
-    Args:
-        placed: where it was placed when its tick was done again; `own`: its own judgement.
+    `placed`: where it was placed when its tick was done again; `own`: its own judgement.
     """
     is_drawn = answer is not None and answer.value["method"] == SHARED
     if traced.question is None or (own is None and not is_drawn):
@@ -366,10 +362,7 @@ class TapedRequests(Requests, TapedModel):
 
 @contextmanager
 def requests_of(run: OpenRun) -> Iterator[Requests]:
-    """Provide the requests of a run, and close its tapes in the end.
-
-    If a tape cannot be read, no reply is known, as without a tape.
-    """
+    """Provide the requests of a run. If a tape cannot be read, no reply is known, as without a tape."""
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
     # The tapes of the run and of the runs beside it that it branched off.
     paths = [run.path / TAPE]

@@ -65,10 +65,8 @@ async def respondents_at(
 ) -> list[Respondent]:
     """Return people as they were after so many ticks. Nothing is written, and every tick that is done is compared.
 
-    Args:
-        run: the run, whose domain is used up by this.
-        tick: the whole ticks before it, at most those of the run.
-        answers: works out their answers, if no model is asked: then people remember only what the run itself keeps.
+    The domain of the run is used up by this. `answers`: works out their answers, if no model is asked: then people
+    remember only what the run itself keeps.
     """
     domain: Any = run.domain
     if tick:

@@ -25,10 +25,9 @@ from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Codec, QuestionName, name_of_question
 from actors.explain.tree import Node, plain
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.runs.checkpointing import restore
 from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import Replay, naming_changed_code, parts_of, run_parts, triggers_of
+from actors.runs.replay import Replay, naming_changed_code, parts_of, restore, run_parts, triggers_of
 from actors.runtime.simulation import Simulation
 from actors.store.disk import RealDisk
 from actors.store.messages import messages_of
@@ -53,9 +52,8 @@ OnCommit = Callable[[Simulation, int, bytes], None]
 class OpenRun(Recorded):
     """A run up to its last whole tick, with its domain, built from its settings from its last fork on.
 
-    Args:
-        build: builds its domain; `look_at_domain` if nothing of it is run.
-        until: the most ticks that count, because a run may be going on; None for all.
+    `build`: `look_at_domain` if nothing of it is run; `until`: the most ticks that count, because a run may be going
+    on.
     """
 
     def __init__(
@@ -244,9 +242,10 @@ async def retrace(
 ) -> Simulation:
     """Do the ticks up to `until` again, from the nearest checkpoint before the trace, and return the simulation.
 
+    The domain of the run cannot be used again: another trace needs the run opened again.
+
     Args:
-        run: the run; its domain cannot be used again: another trace needs the run opened again.
-        until: the ticks that are done in the end; more than `trace.first`, and at most those of the run.
+        until: more than `trace.first`, and at most the ticks of the run.
         on_begin: called with the simulation of each part before it runs.
         on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.
     """

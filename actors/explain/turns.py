@@ -38,18 +38,17 @@ async def explain_turns(
 ) -> Node:
     """Return an agent's turns from one tick to another, and those in which the questions that it asked are decided.
 
-    It takes as long as a replay from the nearest checkpoint at or before `first`; a run keeps its latest ones.
+    It takes as long as a replay from the nearest checkpoint at or before `first`; a run keeps its latest ones. Nothing
+    is changed, and a run that is going on is not disturbed.
 
     Args:
-        path: the run's directory. Nothing of it is changed, and a run that is going on is not disturbed.
         agent: the agent's number or name.
         last: the last tick; by default `first`, in which it then must have a turn.
 
     Raises:
         RunDirectoryError: there is no such run, agent, tick or turn.
         DivergedError: a tick has another result than the journal.
-        JournalError: a file cannot be read.
-        ConfigError, InputError: the run's configuration or an input file cannot be used.
+        JournalError, ConfigError, InputError: a file of the run or an input file cannot be used.
     """
     run = await to_thread.run_sync(OpenRun, path)
     number = chosen_agent(run, agent)
@@ -217,17 +216,10 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_path(path: Path, agent: int | str, first: int | None = None, last: int | None = None) -> Node:
-    """Return the path of an agent, as the journal has it: nothing is worked out again.
+    """Return the path of an agent, given its number or name, as the journal has it: nothing is worked out again.
 
-    Args:
-        path: the run's directory.
-        agent: the agent's number or name.
-        first, last: the first and the last tick; without both, the latest 20 turns.
-
-    Raises:
-        RunDirectoryError: there is no such run, agent or tick.
-        JournalError: the journal cannot be read.
-        ConfigError, InputError: the run's configuration or an input file cannot be used.
+    `first`, `last`: the first and the last tick; without both, the latest 20 turns. Errors are those of
+    `explain_turns`.
     """
     run = OpenRun(path, look_at_domain)
     number = chosen_agent(run, agent)
@@ -343,15 +335,10 @@ def chosen_agent(run: OpenRun, agent: int | str) -> int:
 
 
 def agent_named(agent: int | str, size: int, name_of: Callable[[int], str], known: Sequence[Sequence[str]] = ()) -> int:
-    """Return the number of one of `size` agents.
+    """Return the number of one of `size` agents. If there is no such agent, or there are several, it is a ValueError.
 
-    A whole number is the number of an agent, as a run shows it, and an id only if no agent has this number.
-
-    Args:
-        known: the ids of people in the files of a social run, for each kind of id.
-
-    Raises:
-        ValueError: there is no such agent, or there are several.
+    A whole number is the number of an agent, as a run shows it, and an id only if no agent has this number. `known`:
+    the ids of people in the files of a social run, for each kind of id.
     """
     bearers: list[int] = (
         [] if isinstance(agent, int) else sorted({texts.index(agent) for texts in known if agent in texts})

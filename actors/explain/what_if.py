@@ -43,12 +43,7 @@ from prism.wording import counted
 
 
 async def what_if(  # one for each option of the command
-    path: Path,
-    agent: int | str,
-    tick: int,
-    answer: str,
-    ticks: int | None = None,
-    on_begin: OnBegin = lambda _: None,
+    path: Path, agent: int | str, tick: int, answer: str, ticks: int | None = None, on_begin: OnBegin = lambda _: None
 ) -> Node:
     """Return what would have been different with another answer to an agent's question. Nothing is written.
 

@@ -49,11 +49,7 @@ PACKAGES = (OWN_PACKAGE, "anyio", "igraph", "msgspec", "numpy", "xxhash")
 
 
 def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path, ...] = ()) -> Manifest:
-    """Return the manifest of a new run in this process.
-
-    Args:
-        domain_code: the files and directories of the code of a domain of its own.
-    """
+    """Return the manifest of a new run in this process. `domain_code`: the files of the code of its own domain."""
     return Manifest(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -66,12 +62,9 @@ def manifest_of(config: Config, inputs: dict[str, str], domain_code: tuple[Path,
 
 
 def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
-    """Return the code that running a directory's run again would run, and that its user has not run here before.
+    """Return the code that running a directory's run again with these settings would run, and that is new here.
 
     No code is run here. Code that cannot be read or found is left out: it cannot run, and a run of it says why.
-
-    Args:
-        overrides: `a.b=value` each: settings that the run is to have.
     """
     names, found = [CONFIG], dict[str, OwnCode]()
     with suppress(PrismError):
@@ -106,11 +99,8 @@ def refuse_unless_compatible(
 ) -> Manifest:
     """Return the manifest of the resumed run, if its settings and input files allow it. Its code is checked elsewhere.
 
-    Args:
-        accept_settings: accept settings that cannot change the past, now and at every later resume.
-
-    Raises:
-        RunDirectoryError: it may not be resumed; the message names every difference.
+    If not, a RunDirectoryError names every difference. `accept_settings`: accept those that cannot change the past, now
+    and at every later resume.
     """
     settings = list(unaccepted(header, manifest, config))
     risky = [key for key, _ in settings if not key.startswith(SAFE) or key.startswith(UNSAFE)]
@@ -188,13 +178,9 @@ ASKED = ("oracle.", "llm.")
 def refuse_other_settings(
     path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str, option: str = "--set"
 ) -> None:
-    """Refuse settings that are not about the oracle which is asked about a recorded run.
+    """Refuse settings that are not about the oracle which is asked about a recorded run, by a RunDirectoryError.
 
-    Args:
-        own: `{setting of an oracle that the command makes: the reason}`; why: the reason for settings of the run.
-
-    Raises:
-        RunDirectoryError: naming the first of them.
+    `own`: `{setting of an oracle that the command makes: the reason}`; `why`: the reason for settings of the run.
     """
     # The loader of settings says what is wrong with one that has no `=`.
     for key in (override.partition("=")[0].strip() for override in overrides if "=" in override):

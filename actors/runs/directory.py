@@ -38,11 +38,7 @@ UNSTARTED_FILES = {
 
 
 def make_numbered(parent: Path, name: str, what: str) -> Path:
-    """Make the next free `<name>-001` in a directory, which is made as well, and return it.
-
-    Raises:
-        RunDirectoryError: it cannot be made; `what` it was to be is in the error.
-    """
+    """Make the next free `<name>-001` in a directory, which is made as well. `what` it was to be is in the error."""
     number = 1
     while True:
         path = parent / f"{name}-{number:03d}"
@@ -57,7 +53,10 @@ def make_numbered(parent: Path, name: str, what: str) -> Path:
 
 
 class RunDirectory:
-    """The files of one run; `docs/runs.md` lists them."""
+    """The files of one run; `docs/runs.md` lists them.
+
+    A file that cannot be read or written is a RunDirectoryError, or a DiskFailedError if the disk is full or broken.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.log = path, path / LOG
@@ -69,13 +68,9 @@ class RunDirectory:
 
     @classmethod
     def create(cls, out: Path | None, name: str) -> RunDirectory:
-        """Create a run directory: `out`, or the next free `runs/<name>-001`.
+        """Create a run directory: `out`, or the next free `runs/<name>-001`. If `out` holds other files, it is refused.
 
         Files in `out` of a run that was killed before its journal existed are overwritten.
-
-        Raises:
-            RunDirectoryError: `out` holds other files, or a directory cannot be created.
-            DiskFailedError: the disk is full or broken.
         """
         if out is None:
             return cls(make_numbered(Path("runs"), name, "a run directory"))
@@ -104,11 +99,7 @@ class RunDirectory:
         self.write(MANIFEST, encode_manifest(manifest))
 
     def with_seals(self, manifest: Manifest, names: Iterable[str]) -> Manifest:
-        """Return the manifest with the seals of these files as they are now; without one for a file that is missing.
-
-        Raises:
-            RunDirectoryError: a file cannot be read.
-        """
+        """Return the manifest with the seals of these files as they are now; without one for a file that is missing."""
         sealed = dict(manifest.sealed)
         for name in names:
             try:
@@ -178,24 +169,14 @@ class RunDirectory:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn an OSError in the block into an error that names the file.
-
-        Raises:
-            RunDirectoryError: a file may not be written here.
-            DiskFailedError: the disk is full or broken.
-        """
+        """Turn an OSError in the block into an error that names the file."""
         try:
             yield
         except OSError as error:
             raise run_directory_error(error, f"{error.filename or self.path}: cannot be written") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file so that a crash leaves the old one or the new one, never a part of it.
-
-        Raises:
-            RunDirectoryError: it may not be written here.
-            DiskFailedError: the disk is full or broken.
-        """
+        """Write a file so that a crash leaves the old one or the new one, never a part of it."""
         disk = RealDisk(self.path)
         try:
             write_whole(disk, name, [content])

@@ -35,18 +35,18 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import RunLog, open_log
 from actors.metrics.observation import Observation
-from actors.runs.checkpointing import Checkpointer, restore, scatter
 from actors.runs.compatibility import OWN_PACKAGE, changed_code, manifest_of, refuse_unless_compatible
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep
 from actors.runs.ray_shards import engine_of
-from actors.runs.run_store import Execute, RunStore, in_thread
+from actors.runs.replay import restore
+from actors.runs.run_store import Checkpointer, Execute, RunStore, in_thread, scatter
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import PhaseWatch, Progress, Simulation
-from actors.store.checkpoint import Checkpoint, fork_directory
+from actors.store.checkpoint import Checkpoint
 from actors.store.disk import Disk, RealDisk, write_whole
 from actors.store.journal import JOURNAL, create_journal, header_of, journal_size
 from actors.store.lock import PhaseFile
@@ -123,11 +123,11 @@ class Display:
     """A display of a run that shows nothing. The command line has one that shows progress."""
 
     def preparing(self) -> AbstractContextManager[None]:
-        """Return a context that shows that the domain is being prepared. It may block."""
+        """Return a context that shows that the domain is being prepared. It may block, and so may the next."""
         return nullcontext()
 
     def greeting(self) -> AbstractContextManager[None]:
-        """Return a context that shows that the oracle is being greeted. It may block."""
+        """Return a context that shows that the oracle is being greeted."""
         return nullcontext()
 
     def begin(self, run: Run, oracle: str) -> None:
@@ -140,7 +140,7 @@ class Display:
 class Host(NamedTuple):
     """The process around a run: a command, a script or a notebook."""
 
-    display: Display = Display()  # shows the run
+    display: Display = Display()
     observer: Observer | None = None
     oracle: Oracle[Any] | None = None
     # makes the task that waits for the signal to stop, given the function that stops the run and `run.stop_within_s`
@@ -150,18 +150,14 @@ class Host(NamedTuple):
 async def execute(run: Run, host: Host, observed: Observation) -> Summary:
     """Run to the end or to the first signal, leave everything on disk that a resume needs, and return the summary.
 
-    The caller holds the run's lock.
-
-    Raises:
-        PrismError: the oracle, the disk or an actor failed for good. Every tick committed before is on disk.
+    The caller holds the run's lock. If the oracle, the disk or an actor fails for good, every tick committed before is
+    on disk.
     """
     directory, phases = run.directory, PhaseWatch()
     size_max = round(run.config.run.log_max_mb * 1_000_000)
-
     async with open_log(directory.log, size_max) as logs, in_threads(directory.publishing(observed.address)):
         observer = host.observer or observed.observe(directory.name)
-        logs.run_id = directory.name
-        logs.tick = lambda: run.recorded.ticks
+        logs.run_id, logs.tick = directory.name, lambda: run.recorded.ticks
         was_sealed = await to_thread.run_sync(directory.is_tape_sealed)
         async with in_threads(PhaseFile(directory.path)) as file:
             with heard_by(observed.hear, file.hear), ungrouped(), telling_end(logs, phases):
@@ -228,29 +224,25 @@ async def _run(run: Run, host: Host, logs: RunLog, phases: PhaseWatch) -> Summar
             run.directory.write_manifest(run.directory.with_seals(manifest, [CONFIG]))
 
         await to_thread.run_sync(write_config)
-        before, now, warning = run.manifest.dialect, opened.dialect, ""
+        before, now, oracle = run.manifest.dialect, opened.dialect, opened.description
         if before and now and before != now:
             warning = f"asked otherwise than before the resume: {now}, was {before}"
             log.warning("llm_dialect_changed", change=warning)
-        host.display.begin(run, f"{opened.description}{warning and '; '}{warning}")
+            oracle = f"{oracle}; {warning}"
+        host.display.begin(run, oracle)
         ticks, forks, resumed = run.recorded.ticks, run.manifest.forks, run.manifest.resumed
+        is_fork = bool(forks) and resumed == (ticks,) and forks[-1].tick == ticks
         started = run_started(run.config, run.domain, opened.description, run.manifest.packages[OWN_PACKAGE])
-        if forks and resumed == (ticks,) and forks[-1].tick == ticks:
-            emit(msgspec.structs.replace(started, from_tick=ticks, parent=forks[-1].parent))
-        else:
-            recovered = ticks - run.recorded.tick if resumed else 0
-            emit(msgspec.structs.replace(started, from_tick=ticks, recovered=recovered))
+        origin: dict[str, Any] = {"recovered": ticks - run.recorded.tick if resumed else 0}
+        origin = {"parent": forks[-1].parent} if is_fork else origin
+        emit(msgspec.structs.replace(started, from_tick=ticks, **origin))
         for note in said_by(run.domain).notes():
             log.info(CAPPED, note=note)
         return await _run_on_disk(run, opened.oracle, host, logs, phases)
 
 
 def run_started(config: Config, domain: Domain, oracle: str, release: str) -> RunStarted:
-    """Return the event with which a run begins at tick 0.
-
-    Args:
-        oracle: the oracle in words; `release`: the version of PRISM.
-    """
+    """Return the event with which a run begins at tick 0, with its oracle in words and the version of PRISM."""
     length, seed = config.simulation.length, config.simulation.seed
     return RunStarted(agents=domain.size, ticks=length, seed=seed, oracle=oracle, version=release)
 
@@ -290,8 +282,7 @@ def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | Non
     """Return the stop for an error of the oracle, or for a signal while the server was away; None for a crash."""
     if (interrupted := first_error(group, InterruptedRunError)) is not None:
         return Stop(tick=ticks, reason=interrupted.signal, detail=interrupted.reason)
-    error = first_error(group, OracleUnavailableError)
-    if error is None:
+    if (error := first_error(group, OracleUnavailableError)) is None:
         return None
     reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), UNAVAILABLE)
     detail = error.failure if isinstance(error, UnansweredError | OracleOutageError) else ""
@@ -314,11 +305,7 @@ async def run_recorded(  # each thing that a run needs once
     engine: Callable[..., EngineActor] = EngineActor,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
-    """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
-
-    Args:
-        execute: as of `RunStore`.
-    """
+    """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early."""
     settings, every = run.config, run.config.run.checkpoint_every_ticks
     every = run.domain.checkpoint_every_ticks if every is None else every
     # A spend cap can turn answers into fallbacks, and a higher one must not change the recorded ones.
@@ -352,7 +339,7 @@ async def run_recorded(  # each thing that a run needs once
             store.write_rows(content_of(rounds))
 
     async with anyio.create_task_group() as files:
-        checkpointer = Checkpointer(simulation, store, every, files, fork_directory(disk))
+        checkpointer = Checkpointer(simulation, store, every, files)
         files.start_soon(store.run)
         try:
             looks_every = every or settings.simulation.ticks_per_round
@@ -373,8 +360,7 @@ async def simulate(
 ) -> str | None:
     """Run a simulation to its end or to the first signal; return the reason if it stopped early.
 
-    Args:
-        on_tick, between, every: as of `Simulation.run`.
+    `on_tick`, `between` and `every` are those of `Simulation.run`.
 
     Raises:
         ExceptionGroup: the engine or the oracle failed; or a signal came while the oracle was away, which is an
@@ -435,11 +421,10 @@ async def execute_in_memory(
 def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:
     """Write the inputs, the configuration, the manifest and the journal's header into a directory, and return the run.
 
-    Raises:
-        RunDirectoryError: a file cannot be written, or an input has changed since it was read.
+    It raises a RunDirectoryError if a file cannot be written, or an input has changed since it was read.
     """
     inputs = inputs_of(config, built.inputs, built.code)
-    config = inputs.config
+    config, size, shapes = inputs.config, built.domain.size, shapes_of(built.domain)
     keep(directory, inputs)
     directory.write_config(config)
     manifest = directory.with_seals(manifest_of(config, inputs.hashes, built.code), [CONFIG])
@@ -447,9 +432,7 @@ def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> R
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():
         create_answers(disk)
-        create_journal(
-            disk, header_of(config, inputs.hashes, built.domain.size, version(OWN_PACKAGE), shapes_of(built.domain))
-        )
+        create_journal(disk, header_of(config, inputs.hashes, size, version(OWN_PACKAGE), shapes))
     recovered = recover(disk)
     return Run(
         directory=directory,
@@ -473,20 +456,13 @@ def resume_run(  # one for each way to resume
 ) -> tuple[Run, list[str]]:
     """Repair the files of a run, and return it ready to continue, with the repairs, a sentence each.
 
-    The caller holds its lock. A run that may not be resumed is refused before any file changes.
+    The caller holds its lock. A run that may not be resumed is refused before any file changes, by a RunDirectoryError.
 
     Args:
-        ticks: its length from now on; None keeps it.
-        overrides: `a.b=value` each: settings from now on.
+        ticks, overrides: its length and settings (`a.b=value` each) from now on; without them they stay as they are.
         accept_settings: accept settings that cannot change the past.
         cut_damage: cut off damage that no crash explains.
-        build: builds the domain, and may show its progress.
-        reading: returns a context that shows that the journal is being read.
-
-    Raises:
-        RunDirectoryError: it is no run, or may not be resumed.
-        JournalError: its files cannot be used or repaired.
-        ConfigError: its configuration cannot be used.
+        build, reading: builds the domain, and returns a context in which the journal is read; both may show progress.
     """
     directory, before = RunDirectory(path), read_manifest(path)
     if directory.is_unstarted:
@@ -525,8 +501,7 @@ def _run_of(
 ) -> Run:
     """Return the run that continues where its files end, with the manifest that it had before and the one from now on.
 
-    Raises:
-        RunDirectoryError: it would end before its journal does, stop again at once, or is a fork without a checkpoint.
+    It is refused if it would end before its journal, stop again at once, or is a fork without a checkpoint.
     """
     path, recorded, problem = directory.path, recovered.recorded, ""
     ticks = recorded.ticks
@@ -586,9 +561,7 @@ gone, new shards may be sent there."""
 async def execute_through_losses(run: Run, host: Host, observed: Observation) -> Summary:
     """Do what `execute` does; after the loss of a shard go on from the latest checkpoint, as `prism resume` does.
 
-    Raises:
-        ShardLostError: shards are lost again and again, or the cluster is gone, or has no room for another one.
-        PrismError: as `execute`.
+    If shards are lost again and again, or the cluster is gone, or has no room for another one, it is a ShardLostError.
     """
     losses, ticks, shard = 0, run.recorded.ticks, 0
     while True:

@@ -96,11 +96,7 @@ class MeasuringModel(LanguageModel):
 
 
 class RehearsedOracle(Oracle[Any]):
-    """The embedded oracle of a domain, which notes each question and also puts it to another oracle.
-
-    Args:
-        archetype: the archetype of an agent's question, if questions share judgements.
-    """
+    """A domain's embedded oracle, which notes each question and its archetype, and also puts it to another oracle."""
 
     waits = False
 
@@ -148,14 +144,7 @@ def example_of(schema: Any) -> Any:
 
 
 def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
-    """Return the forecast of a run.
-
-    Args:
-        latency_s: the time of one call.
-
-    Raises:
-        PrismError: the run cannot be built, or not be rehearsed.
-    """
+    """Return the forecast of a run, given the time of one call. A run that cannot be rehearsed is a PrismError."""
     population, sharing, limits = config.population, config.oracle.sharing, config.oracle
     is_drawn = config.simulation.domain == "social" and population.profiles is None and population.graph.path is None
     size = population.size if is_drawn else build_domain(config).domain.size
@@ -196,11 +185,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
 
 
 def first_question(config: Config) -> Asked | None:
-    """Return the first question of a run to its oracle; None if the beginning of the run has none.
-
-    Raises:
-        PrismError: the run cannot be built, or not be rehearsed.
-    """
+    """Return the first question of a run to its oracle; None if the beginning of the run has none."""
     oracle = RehearsedOracle(domain := build_domain(rehearsed := _rehearsal_of(config, AGENTS_MAX)).domain)
     _rehearse(rehearsed, domain, oracle)
     return oracle.first

@@ -11,17 +11,15 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
-from actors.core.frames import ORIGIN
 from actors.core.kinds import shapes_of, with_shapes
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import build_domain
-from actors.runs.checkpointing import position_of
 from actors.runs.compatibility import CODE_SETTINGS, OWN_PACKAGE, PAST, changed_settings, manifest_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.run_store import JournalWriter, RunStore
+from actors.runs.run_store import JournalWriter, position_of
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, write_checkpoint
 from actors.store.disk import RealDisk, write_whole
@@ -29,10 +27,8 @@ from actors.store.journal import create_journal, header_of, journal_size
 from actors.store.manifest import CONFIG, Fork, read_manifest
 from actors.store.oracle_log import ANSWERS, answers_in, create_answers, encode_answer, judgements_in, scan_answers
 from actors.store.record import whole_ticks
-from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS, content_of
 from actors.store.run import header_in, read_resolved
-from actors.store.segments import Place
 from prism.checked import converted, field_types
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -61,8 +57,7 @@ async def fork(  # one for each option of the command
 
     Raises:
         ConfigError: a setting is wrong, or an added intervention.
-        RunDirectoryError: a setting, an intervention or an input file that the past depends on would change.
-        RunDirectoryError: the parent has fewer ticks.
+        RunDirectoryError: something that the past depends on would change, or the parent has fewer ticks.
         JournalError: its replay differs.
     """
     config = _config_of_fork(parent, tick, overrides, ticks)
@@ -164,17 +159,8 @@ async def _write_past(
         create_journal(target, header_of(future.config, inputs, future.domain.size, version(OWN_PACKAGE), shapes))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
         journal.copy(islice(whole_ticks(parent.path), tick))
-        end = journal_size(target)
-        at = RecordedTicks(
-            target,
-            Place(tick, end, ORIGIN),
-            end=end,
-            ticks=tick,
-            shapes=shapes,
-            answers_end=target.size(ANSWERS),
-        )
         state, columns = await future.checkpoint()
-        position = position_of(future, RunStore(target, at, keeps_answers=False), state)
+        position = position_of(future, state, journal_size(target), target.size(ANSWERS))
         write_checkpoint(target, Checkpoint(position=position, state=state, columns=columns))
     finally:
         target.close()

@@ -59,13 +59,9 @@ class Inputs(NamedTuple):
 
 
 def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = ()) -> Inputs:
-    """Return the inputs that a run is to keep. Nothing is written.
+    """Return the inputs that a run is to keep. Nothing is written. Code that was edited since its import is refused.
 
-    Args:
-        read: `{input file, as it was called: SHA-256}`; `code`: the places of its own code, as it was read.
-
-    Raises:
-        RunDirectoryError: its code has been edited since this process imported it.
+    `read`: `{input file, as it was called: SHA-256}`; `code`: the places of its own code, as it was read.
     """
     tape = config.oracle.tape_path
     if tape is not None and replays_tape(config):
@@ -87,8 +83,7 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
 def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, dict[str, str]]:
     """Return a configuration that calls its files as a run does that keeps them, and `{that name: as it was called}`.
 
-    Args:
-        read: `{input file, as it was called: SHA-256}`.
+    `read`: as of `inputs_of`.
     """
     kept = {name: name if is_kept(name) else kept_name(digest, name) for name, digest in read.items()}
     new, inputs = with_inputs(config, lambda name: kept.get(name, name)), config.simulation.domain_inputs
@@ -104,11 +99,8 @@ def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, di
 def keep(directory: RunDirectory, inputs: Inputs) -> None:
     """Write the missing inputs into a run's directory, and note the places of all.
 
-    Each file is written whole or not at all; files that a killed process has left are written again.
-
-    Raises:
-        RunDirectoryError: a file has changed since it was read, or cannot be written.
-        DiskFailedError: the disk is full or broken.
+    Each file is written whole or not at all; files that a killed process has left are written again. If one has changed
+    since it was read, it is a RunDirectoryError.
     """
     with directory.writing():
         for name, source in inputs.files.items():
@@ -121,24 +113,14 @@ def keep(directory: RunDirectory, inputs: Inputs) -> None:
 
 
 def keep_files(directory: RunDirectory, files: Iterable[Path]) -> None:
-    """Keep files of an experiment, such as the modules of its measures, in its directory.
-
-    Raises:
-        RunDirectoryError: a file cannot be read or written.
-        DiskFailedError: the disk is full or broken.
-    """
+    """Keep files of an experiment, such as the modules of its measures, in its directory."""
     with directory.writing():
         for file in files:
             _keep_file(directory.path, kept_name(sha256_of(file), file.name), str(file))
 
 
 def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> None:
-    """Keep in a run the inputs that a configuration of its parent names.
-
-    Raises:
-        RunDirectoryError: an input cannot be read or written.
-        DiskFailedError: the disk is full or broken.
-    """
+    """Keep in a run the inputs that a configuration of its parent names."""
     with child.writing():
         for name in kept_inputs(config):
             place = parent.path / name
@@ -170,9 +152,7 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
 def link_or_copy(source: Path, target: Path) -> None:
     """Make a file another name of a kept one, or a copy where the disk or its owner allows no link.
 
-    Raises:
-        FileNotFoundError: there is no source; the target is as it was.
-        OSError: it cannot be read or written.
+    Without a source it is a FileNotFoundError, and the target is as it was.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists() and source.samefile(target):

@@ -78,9 +78,8 @@ class Written(NamedTuple):
 def pack(path: Path, out: Path) -> Written:
     """Write a run, an experiment or a calibration into one file, whole or not at all.
 
-    Raises:
-        RunDirectoryError: there is nothing to pack, a process works on it, a secret is in it, or a file is in the way.
-        DiskFailedError: the disk is full or broken.
+    It is a RunDirectoryError if there is nothing to pack, a process works on it, a secret is in it, or a file is in the
+    way.
     """
     files = _files_of(path)
     if out.exists() or out.is_symlink():
@@ -155,11 +154,7 @@ def _misnamed(name: str) -> str:
 
 
 def _files_of(path: Path) -> list[str]:
-    """Return the names of the files to be packed, in order.
-
-    Raises:
-        RunDirectoryError: there is nothing to pack, a process works on it, or one of them is behind a symbolic link.
-    """
+    """Return the names of the files to be packed, in order. Work that goes on and symbolic links are refused."""
     is_run = (path / MANIFEST).exists()
     runs = [path] if is_run else sorted((path / CELLS).glob("*"))
     if not runs:
@@ -224,12 +219,8 @@ def _refuse_secrets(path: Path, content: bytes | mmap, secrets: Secrets) -> None
 def unpack(file: Path, out: Path | None = None) -> tuple[Path, int]:
     """Unpack a file into a new directory, whole or not at all; return the directory and how many files it has.
 
-    Args:
-        out: the directory; by default one of the packed name, in the current directory.
-
-    Raises:
-        RunDirectoryError: the file is no whole pack, or the directory exists or cannot be made.
-        DiskFailedError: the disk is full or broken.
+    By default the directory is one of the packed name, in the current one. It is a RunDirectoryError if the file is no
+    whole pack, or the directory exists or cannot be made.
     """
     try:
         with (
@@ -290,11 +281,6 @@ class _Limited(GzipFile):
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """Yield a directory with the contents of a file; the directory is removed at the end of the block.
-
-    Raises:
-        RunDirectoryError: the file is no whole pack, or there is no place for it.
-        DiskFailedError: the disk is full or broken.
-    """
+    """Yield a directory with the contents of a file; the directory is removed at the end of the block."""
     with TemporaryDirectory(prefix="prism-") as place:
         yield unpack(file, Path(place, file.name.removesuffix(SUFFIX)))[0]

@@ -63,9 +63,8 @@ class ShardsOnRay(Shards):
     async def begin(self) -> None:
         """Wait until all shards have begun; say how many have while it takes long.
 
-        Raises:
-            PlaceError: the cluster has no room for them.
-            ShardLostError: one has failed to begin, or the cluster is gone.
+        If the cluster has no room for them, it is a PlaceError; if one has failed to begin, or the cluster is gone, a
+        ShardLostError.
         """
         calls = [each.place.remote() for each in self._actors]
         places = asyncio.ensure_future(self._results(calls))
@@ -127,12 +126,7 @@ class ShardsOnRay(Shards):
 
 
 class _ShardActor:
-    """A shard in a process of its own.
-
-    Args:
-        order: the configuration, and what makes the domain, as bytes.
-        own: the agents of the shard.
-    """
+    """A shard with some agents in its own process. `order`: the configuration, and what makes the domain, as bytes."""
 
     def __init__(self, order: bytes, own: range) -> None:
         from ray import cloudpickle  # noqa: PLC0415
@@ -174,13 +168,8 @@ async def engine_of(
 ) -> AsyncIterator[Callable[..., EngineActor]]:
     """Return a context with what makes the engine of a run; its shards are on the cluster of RAY_ADDRESS, or a new one.
 
-    Args:
-        is_own: whether the oracle is an object of the caller's.
-
-    Raises:
-        PlaceError: there is no cluster, or it has no room.
-        ShardLostError: a shard could not begin.
-        ConfigError: the agents cannot be divided.
+    `is_own`: whether the oracle is an object of the caller's. Without a cluster or room it is a PlaceError; if a shard
+    cannot begin, a ShardLostError; if the agents cannot be divided, a ConfigError.
     """
     if config.run.shards == 1:
         yield EngineActor

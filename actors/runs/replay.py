@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
-from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.run_store import RecordedBefore, in_thread
@@ -53,10 +52,7 @@ class Part(NamedTuple):
 class Replay(RecordedBefore):
     """A record that compares every tick with the journal, and gives the answers of the oracle's log.
 
-    No tick of it waits for `run.tick_s`, or ends the run early.
-
-    Args:
-        recorded: the ticks; an embedded oracle computes again the answers that are not recorded.
+    No tick of it waits for `run.tick_s`, or ends the run early. An embedded oracle computes its answers again.
     """
 
     def __init__(self, recorded: RecordedTicks, on_frame: OnFrame | None = None) -> None:
@@ -94,8 +90,7 @@ async def replay(  # where to begin, where to end, and who is told
 
     Raises:
         DivergedError: a tick has another result.
-        RunDirectoryError: settings or input files are not those of the run.
-        RunDirectoryError: the journal does not have so many ticks.
+        RunDirectoryError: settings or input files are not those of the run, or it does not have so many ticks.
         JournalError: the journal cannot be read.
     """
     # At least one tick is done again, so that this code and these settings have made the world.
@@ -114,8 +109,7 @@ def _prepare(
 ) -> tuple[Manifest, Manifest, list[Part], Replay, Checkpoint | None]:
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks.
 
-    Returns:
-        The manifest on disk and the one that this code would write, the parts, the record, and the checkpoint.
+    That is the manifest on disk and the one that this code would write, the parts, the record, and the checkpoint.
     """
     manifest = read_manifest(directory.path)
     recovered = recover(RealDisk(directory.path), repair=False, before=before)
@@ -150,8 +144,7 @@ def triggers_of(
 ) -> Iterator[Trigger[Any]]:
     """Yield the triggers of some agents. Of a wave in columns, no others are made.
 
-    Args:
-        is_wanted: returns whether each of these agents is one of them.
+    `is_wanted`: returns whether each of these agents is one of them.
     """
     if isinstance(triggers, Wave | Decisions):
         agents = triggers.agents
@@ -176,14 +169,12 @@ async def run_parts(  # each thing that a run needs once
 ) -> Simulation | None:
     """Run the parts of a run, one after the other, and return the simulation after the last; None without parts.
 
+    A tick with another result is a DivergedError.
+
     Args:
         begin: called with the first simulation: it restores the state from which it goes on, if it is not tick 0.
         on_begin, on_round: called with the simulation of each part before it runs, and after each of its rounds.
         oracle_of: returns the oracle of a part with its domain; None for the domain's own.
-
-    Raises:
-        DivergedError: a tick has another result.
-        JournalError: the checkpoint holds the world of another version.
     """
 
     def after_tick(tick: int) -> None:
@@ -234,8 +225,7 @@ async def copy_state(before: Simulation, after: Simulation) -> None:
 class AbsentOracle(Oracle[Any]):
     """An oracle in place of the model: every answer is recorded, so it raises if it is asked.
 
-    Args:
-        may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
+    `may_be_late`: whether a question may have no recorded answer because the clock did not wait for one.
     """
 
     judges = True
@@ -260,3 +250,22 @@ class AbsentOracle(Oracle[Any]):
 def _lost(agent: int, tick: int, trigger: str) -> OracleUnavailableError:
     asked = f"agent {agent}'s {trigger!r} of tick {tick}"
     return OracleUnavailableError(f"{ANSWERS}: has no answer to {asked}; a part of it is lost")
+
+
+def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
+    """Restore a simulation from a checkpoint; without one it stays at tick 0.
+
+    If the world has other columns, for instance of another version, it is a JournalError.
+    """
+    if checkpoint is None:
+        return
+    columns, problem = Columns(simulation.engine.own_part(checkpoint.columns)), ""
+    try:
+        simulation.restore(checkpoint.state, columns)
+    except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+    if unread := columns.unread:
+        problem = problem or f"has {', '.join(unread)} besides"
+    if problem:
+        remedy = "resume with that version, or move the checkpoints away, and `prism resume` runs all of it again"
+        raise JournalError(f"{checkpoint.name}: holds the world of another version, which {problem}; {remedy}")

@@ -11,29 +11,41 @@ at most `PENDING_MAX` frames and `PENDING_BYTES` ahead of its disk.
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import msgspec
-from anyio import to_thread
+import structlog
+from anyio import current_time, to_thread
+from anyio.abc import TaskGroup
 
 from actors.core.errors import RESUME, DamagedError, JournalError, disk_remedy
+from actors.core.events import CheckpointWritten, emit
 from actors.core.frames import Damage, Frame, encode_frame
 from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
+from actors.core.state import RunState
 from actors.runtime.gc_pause import return_free_memory
-from actors.store.checkpoint import Position
-from actors.store.disk import Disk, frames_in, write_whole
+from actors.runtime.simulation import Simulation
+from actors.store.checkpoint import Checkpoint, Draft, ForkedCheckpoint, Position, draft_name, put_in_place
+from actors.store.disk import Disk, RealDisk, frames_in, write_whole
 from actors.store.journal import JOURNAL, TickFrame, head_bytes, read_tail
 from actors.store.oracle_log import ANSWERS, encode_answer
 from actors.store.recovery import RecordedTicks
 from actors.store.rounds import ROUNDS
 from actors.store.segments import write_segment
 from prism.agents import Question
+from prism.columns import Column
 from prism.sharing.archetypes import Judged
 
 PENDING_MAX = 64
@@ -94,7 +106,7 @@ class RunStore(RecordedBefore):
         recorded: the ticks already in the journal: they are run again and compared before a new one is written.
         keeps_answers: False for an oracle that computes its answers, and would compute the same ones again.
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
-        segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
+        segment_bytes: the least bytes of ticks that are sealed together; 0 seals nothing.
     """
 
     def __init__(
@@ -109,22 +121,17 @@ class RunStore(RecordedBefore):
         observer: Observer | None = None,
     ) -> None:
         super().__init__(recorded)
-        self.disk = disk
-        self._execute = execute
-        self.observer = observer or Observer()
+        self.disk, self.observer, self._execute = disk, observer or Observer(), execute
         self.observer.resumed(recorded.end, recorded.ticks)
         self._journal = JournalWriter(disk, segment_bytes)
-        self._answered_after = answered_after
-        self._keeps_answers = keeps_answers
+        self._answered_after, self._keeps_answers = answered_after, keeps_answers
         self._batch, self._writing = Batch(), Batch()
         self._begun = self._done = 0
         """Batches whose writing has begun, and batches that are written."""
         self._syncs = False
         """True if all of the next batch must be on the medium before it counts as written."""
-        self._answers_unsynced = keeps_answers
-        """True if the log may hold data that is not on the medium, such as the last writes of an earlier process."""
-        self._rows_unsynced = False
-        """True if rows may not be on the medium."""
+        self._unsynced = {ANSWERS} if keeps_answers else set[str]()
+        """Files that may hold data that is not on the medium, such as the last writes of an earlier process."""
         self._commit_s = 0.0
         """The seconds that the latest write of frames took."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
@@ -164,35 +171,34 @@ class RunStore(RecordedBefore):
 
     def _write(self, batch: Batch, *, syncs: bool) -> None:
         """Write the answers, then the frames that depend on them, then the rows. Blocks."""
-        if batch.answers:
-            self._answers_unsynced = True
-            self.disk.append(ANSWERS, b"".join(batch.answers))
+        self._append(ANSWERS, batch.answers)
         if batch.frames:
             begun = perf_counter()
-            self._sync_answers()
+            self._sync(ANSWERS)
             self._journal.append(batch.frames)
             self._commit_s = perf_counter() - begun
             if self._journal.seal():
                 return_free_memory()
         if batch.table:
             write_whole(self.disk, ROUNDS, [batch.table])
-        if batch.rows:
-            self._rows_unsynced = True
-            self.disk.append(ROUNDS, b"".join(batch.rows))
+        self._append(ROUNDS, batch.rows)
         if syncs:
             self._sync_all()
 
-    def _sync_answers(self) -> None:
-        if self._answers_unsynced:
-            self.disk.sync(ANSWERS)
-            self._answers_unsynced = False
+    def _append(self, name: str, pieces: Sequence[bytes]) -> None:
+        if pieces:
+            self._unsynced.add(name)
+            self.disk.append(name, b"".join(pieces))
+
+    def _sync(self, name: str) -> None:
+        if name in self._unsynced:
+            self.disk.sync(name)
+            self._unsynced.remove(name)
 
     def _sync_all(self) -> None:
-        self._sync_answers()
+        self._sync(ANSWERS)
         self._journal.sync()
-        if self._rows_unsynced:
-            self._rows_unsynced = False
-            self.disk.sync(ROUNDS)
+        self._sync(ROUNDS)
 
     def _finish(self) -> None:
         """Wait until everything is on the medium, and seal full segments that an earlier process has left. Blocks."""
@@ -202,8 +208,7 @@ class RunStore(RecordedBefore):
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the answer that was recorded before the resume; None if there is none.
 
-        Raises:
-            JournalError: there is no answer, though the journal has the decision that depends on it.
+        It is a JournalError if there is none, though the journal has the decision that depends on it.
         """
         decided, after = super().recorded_answer(question), self._answered_after
         if decided is None and after is not None and (effect := question.tick + after) < self._recorded.ticks:
@@ -223,11 +228,7 @@ class RunStore(RecordedBefore):
             await self._next_batch()
 
     async def synced(self) -> None:
-        """Wait until everything so far is on the medium.
-
-        Raises:
-            JournalError: the disk failed.
-        """
+        """Wait until everything so far is on the medium. It raises a JournalError if the disk failed."""
         self._syncs = True
         await self._next_batch()
 
@@ -261,17 +262,13 @@ class RunStore(RecordedBefore):
         self._batch.rows.append(text.encode() + b"\n")
         self._changed.set()
 
-    def position(self, tick: int, link: bytes, oldest_asked: int) -> Position:
-        """Return the position of a checkpoint after `tick` ticks; `oldest_asked` is the tick of its oldest question."""
-        end, answers_end = self._frame_end, self._answers_bytes
-        return Position(tick=tick, journal_bytes=end, link=link, oldest_asked=oldest_asked, answers_end=answers_end)
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The lengths of the journal and of the oracle's log after all that was committed and kept so far, in bytes."""
+        return self._frame_end, self._answers_bytes
 
     async def close(self) -> None:
-        """Wait until everything is written.
-
-        Raises:
-            JournalError: the disk failed.
-        """
+        """Wait until everything is written. It raises a JournalError if the disk failed."""
         self._is_closing = True
         self._changed.set()
         await self._wait_until(lambda: self._is_closed)
@@ -280,11 +277,7 @@ class RunStore(RecordedBefore):
         return min(self._writes.values(), default=None)
 
     async def attempt(self, function: Callable[[], None]) -> None:
-        """Call a function that writes files.
-
-        Raises:
-            JournalError: the disk failed.
-        """
+        """Call a function that writes files. It raises a JournalError if the disk failed."""
         await self._attempt(function)
         self._check()
 
@@ -320,11 +313,7 @@ _COPIED_BYTES = 1 << 20
 
 
 class JournalWriter:
-    """A journal that is written. Its methods block, and may raise OSError.
-
-    Args:
-        segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
-    """
+    """A journal that is written. Its methods block, and may raise OSError. `segment_bytes`: as of `RunStore`."""
 
     def __init__(self, disk: Disk, segment_bytes: int = 0) -> None:
         self._disk = disk
@@ -417,3 +406,154 @@ class JournalWriter:
                 self._full.append(end)
                 start = end
             self._unsealed = range(start, end)
+
+
+log = structlog.get_logger(__name__)
+
+FORKED_FROM = 50_000
+"""The agents from which a fork writes checkpoints, while the ticks go on: of fewer, the ticks wait a moment."""
+LONG_S = 1.0
+"""The seconds that a checkpoint takes from which their share of the time is limited."""
+AT_ONCE_BYTES = 16 << 20
+"""Bytes of columns that are written at a time."""
+
+
+class Checkpointer:
+    """A task of a run: it takes checkpoints every so many ticks; with 0 only those that `take` asks for.
+
+    `tasks`: where it waits for forks.
+    """
+
+    def __init__(self, simulation: Simulation, store: RunStore, every_ticks: int, tasks: TaskGroup) -> None:
+        self._simulation, self._store, self._every, self._tasks = simulation, store, every_ticks, tasks
+        self._path: Path | None = None
+        """The directory that a fork can write to; None if the ticks wait for each checkpoint."""
+        # Only on Linux do the libraries of the system work in a fork.
+        if sys.platform == "linux" and simulation.domain.size >= FORKED_FROM and simulation.engine.exchange is None:
+            self._path = store.disk.path if isinstance(store.disk, RealDisk) else None
+        self._settings = simulation.config.run
+        self._latest = 0
+        self._begun_s = self._lasted_s = 0.0
+        self._forked: ForkedCheckpoint | None = None
+        self._fork_ended = anyio.Event()
+
+    async def between_ticks(self) -> None:
+        """Take a checkpoint if it is time for one."""
+        if not self._every or self._simulation.engine.tick % self._every:
+            return
+        share, now_s = self._settings.checkpoint_share, current_time()
+        if self._lasted_s > LONG_S and share and now_s < self._begun_s + self._lasted_s / share:
+            return
+        if self._path is not None and self._forked is None:
+            self._fork(self._path)
+        if self._path is None:  # also if the system had no room for a fork
+            await self.take()
+        self._begun_s = now_s
+
+    def _fork(self, path: Path) -> None:
+        """Let a fork write a checkpoint. If the system has no room for one, the ticks wait for this and all others."""
+        state = self._simulation.state()
+        position = position_of(self._simulation, state, *self._store.lengths)
+        try:
+            self._forked = ForkedCheckpoint(position, state, path, self._simulation.domain.world.columns)
+        except OSError as error:
+            log.warning("no_fork", actor="store", at_tick=position.tick, problem=error.strerror)
+            self._path = None
+            return
+        self._latest = position.tick
+        self._fork_ended = anyio.Event()
+        self._tasks.start_soon(self._finish, self._forked)
+
+    async def _finish(self, fork: ForkedCheckpoint) -> None:
+        """Wait for a fork, and put its checkpoint in place once everything before it is on the medium."""
+        begun, disk, size = current_time(), self._store.disk, 0
+
+        def put() -> None:
+            nonlocal size
+            if code:
+                raise OSError(code, os.strerror(code), draft_name(fork.tick))
+            written = disk.size(draft_name(fork.tick))
+            put_in_place(disk, fork.tick)
+            size = written
+
+        def remove() -> None:
+            with suppress(OSError):
+                disk.remove(draft_name(fork.tick))
+
+        try:
+            code = await fork.wait()
+            if fork.is_given_up:
+                return
+            if code and code not in errno.errorcode:  # such as for want of memory: it is only a cache of the journal
+                log.warning("checkpoint_lost", actor="store", at_tick=fork.tick, code=code)
+                return
+            await self._store.synced()
+            await self._store.attempt(put)
+            self._note(fork.tick, size, begun)
+        except JournalError:
+            pass  # the run hears of it at its next tick
+        finally:
+            if not size:  # on a full disk the space of a partial checkpoint is needed
+                with anyio.CancelScope(shield=True):
+                    await to_thread.run_sync(remove)
+            self._forked = None
+            self._fork_ended.set()
+
+    async def end(self, *, is_stopped: bool) -> None:
+        """Take the last checkpoint. A run that is told to stop has none if that would take too long.
+
+        A resume then does the ticks after the checkpoint before again: they are in the journal.
+        """
+        within_s, fork = self._settings.stop_within_s / 2, self._forked
+        if is_stopped and self._path is not None and within_s:
+            if fork is not None:
+                with anyio.move_on_after(within_s):
+                    await self._fork_ended.wait()
+                if self._forked is not None:
+                    fork.give_up()
+            if self._forked is not None or self._lasted_s > within_s:
+                return
+        if fork is not None:
+            await self._fork_ended.wait()
+        await self.take()
+
+    async def take(self) -> None:
+        """Take a checkpoint now, unless this tick has one. The ticks wait until it is on the medium."""
+        tick, begun, store = self._simulation.engine.tick, current_time(), self._store
+        if tick == self._latest:
+            return
+        self._latest = tick
+        await self._simulation.engine.gather()
+        state = self._simulation.state()
+        position = position_of(self._simulation, state, *store.lengths)
+        await store.synced()
+        draft, pieces, waiting = Draft(store.disk, position, state), list[Column | bytes](), 0
+        async for piece in self._simulation.engine.columns():
+            pieces.append(piece)
+            waiting += len(piece) if isinstance(piece, bytes) else len(piece.data)
+            if waiting >= AT_ONCE_BYTES:
+                await store.attempt(partial(draft.add, pieces))
+                pieces, waiting = [], 0
+            await anyio.lowlevel.checkpoint()  # the loop gets a turn after each piece
+        await store.attempt(partial(draft.finish, pieces))
+        self._note(tick, draft.size, begun)
+        await store.attempt(return_free_memory)
+
+    def _note(self, tick: int, size: int, begun: float) -> None:
+        self._store.observer.checkpointed()
+        self._lasted_s = current_time() - begun
+        emit(CheckpointWritten(at_tick=tick, size=size, duration_s=round(self._lasted_s, 3)))
+
+
+def position_of(simulation: Simulation, state: RunState, journal_bytes: int, answers_end: int) -> Position:
+    """Return the position of a checkpoint with this state, given the lengths of the journal and of the oracle's log."""
+    tick, link = state.engine.tick, state.engine.link
+    oldest = min((due - simulation.config.deliberation_ticks for due, _ in state.engine.asked), default=tick)
+    return Position(tick=tick, journal_bytes=journal_bytes, link=link, oldest_asked=oldest, answers_end=answers_end)
+
+
+async def scatter(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
+    """Let the shards of a restored simulation continue from its checkpoint, whose columns are released then."""
+    if checkpoint is not None:
+        await simulation.engine.scatter(checkpoint.state, checkpoint.columns)
+        checkpoint.columns.release()

@@ -164,9 +164,8 @@ class StopOnInterrupt(StopSignal):
 def ended_by_signals(kept: str = "") -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no temporary copy and no half-written file stays.
 
-    Args:
-        kept: what is kept of long work. Then SIGINT ends the block, too, a line says so, and a second signal exits at
-            once.
+    `kept`: what is kept of long work. Then SIGINT ends the block, too, a line says so, and a second signal exits at
+    once.
     """
 
     def end_block(number: int, _: FrameType | None) -> None:

@@ -139,11 +139,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None, *, resumes: int = 0) -> Summary:
-    """Return the summary of a simulation that has ended.
-
-    Args:
-        wall_s: the time that this process took.
-    """
+    """Return the summary of a simulation that has ended. `wall_s`: the time that this process took."""
     counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
     config, domain, model = simulation.config, simulation.domain, simulation.oracle.oracle
     decisions, world = counters.decisions_by_source(), domain.world.totals()
@@ -321,10 +317,8 @@ def unused(
 ) -> Iterator[NoEffect]:
     """Yield the states that nobody entered, and by state the rows that nobody took.
 
-    Args:
-        rows: `{(from_state, to_state, trigger, source): updates}`.
-        visited: the states that agents have been in.
-        known: states of which something is told already, so that their rows are left out.
+    `rows`: `{(from_state, to_state, trigger, source): updates}`; `known`: states of which something is told already, so
+    that their rows are left out.
     """
     chart: Statechart[Any] = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
     waits = behaviour.delays if isinstance(behaviour, Behaviour) else {}

@@ -81,10 +81,8 @@ class Verification(NamedTuple):
 def verify_files(disk: Disk, expected: str | None = None, expected_ticks: int | None = None) -> Verification:
     """Check the files that a run writes tick by tick, and change none.
 
-    Args:
-        expected: the digest in the summary, if there is one.
-        expected_ticks: the ticks in the summary; if the journal has more, the summary is from an earlier end of the
-            run.
+    `expected`, `expected_ticks`: the digest and the ticks in the summary, if there is one. If the journal has more
+    ticks, the summary is from an earlier end of the run.
     """
     findings: list[Finding] = []
     # Another process may be running it. The file written last is read first, so that everything it depends on is there.
@@ -164,9 +162,8 @@ def _rounds(
 ) -> Iterator[Finding]:
     """Check that there is a row for each round, and no other.
 
-    Args:
-        synced: the round up to which there must be rows. A resume writes later ones again.
-        latest: the head of the latest checkpoint, which has the rows up to it.
+    `synced`: the round up to which there must be rows, as a resume writes later ones again; `latest`: the head of the
+    latest checkpoint, which has the rows up to it.
     """
     rows, rounds = rows_in(content or b"", ticks_per_round), journal.ticks // ticks_per_round
     last, problem = len(rows.rows), ""
@@ -189,11 +186,7 @@ def _rounds(
 
 
 def verify_run(directory: RunDirectory) -> Verification:
-    """Check every file of a run, and its input files, and change none.
-
-    Raises:
-        RunDirectoryError: it is no run's directory.
-    """
+    """Check every file of a run, and its input files, and change none. No run's directory is a RunDirectoryError."""
     path, summary = directory.path, read_summary(directory.path)
     expected, ticks = str(summary.get("digest")) if summary else None, summary.get("ticks")
     problem = ""
@@ -303,8 +296,7 @@ async def recompute(
 ) -> Verification:
     """Return a verification with the findings of a replay in it. It takes as long as the run without its model.
 
-    Args:
-        checked: the findings without a replay. If what a replay needs is damaged, it is not begun.
+    `checked`: the findings without a replay. If what a replay needs is damaged, it is not begun.
     """
     needed = {JOURNAL, ANSWERS, CONFIG, MANIFEST, *(checked.header.inputs if checked.header is not None else ())}
     needed |= {name for name in checked.bad if name.startswith("config-until-")}

@@ -10,7 +10,6 @@ import ctypes
 import gc
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,22 +94,14 @@ def tick_of(name: str) -> int:
 
 
 def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
-    """Read a checkpoint.
-
-    Raises:
-        DamagedError: its content is not what was written.
-        JournalError: it has another format.
-    """
+    """Read a checkpoint. It is a DamagedError if it was changed, and a JournalError if it has another format."""
     columns = Bundles([], [])
     head = _read(disk, name, columns.put)
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
 
 def read_head(disk: Disk, name: str) -> Head:
-    """Read a whole checkpoint, and return its head alone: the columns of many would not fit into memory.
-
-    It raises the errors of `read_checkpoint`.
-    """
+    """Read a whole checkpoint, and return its head alone: the columns of many would not fit into memory."""
     return _read(disk, name, lambda *_: None)
 
 
@@ -143,10 +134,7 @@ _encode = msgspec.msgpack.Encoder().encode
 class Draft:
     """A checkpoint that is being written, beside the others. Its methods block.
 
-    If one raises OSError, the file is gone: on a full disk its space is needed.
-
-    Args:
-        state: the state of the actors. Columns follow by `add`.
+    If one raises OSError, the file is gone: on a full disk its space is needed. Columns follow by `add`.
     """
 
     def __init__(self, disk: Disk, position: Position, state: RunState) -> None:
@@ -223,27 +211,12 @@ def write_checkpoint(disk: Disk, checkpoint: Checkpoint) -> None:
     Draft(disk, checkpoint.position, checkpoint.state).finish(checkpoint.columns)
 
 
-def fork_directory(disk: Disk) -> Path | None:
-    """Return the directory of a disk that a fork can write to; None if there is none.
-
-    Only on Linux do the libraries of the system work in a fork.
-    """
-    return disk.path if sys.platform == "linux" and isinstance(disk, RealDisk) else None
-
-
 class ForkedCheckpoint:
-    """A checkpoint whose draft a fork of this process writes, while the run goes on.
+    """A checkpoint whose draft a fork of this process writes into the run's directory, while the run goes on.
 
     A fork shares the memory of its process. The system copies a page once one of the two changes it, so the fork sees
     the world between two ticks. For a million people it begins in 20 ms; to copy their columns would hold up the run
-    for 3 s.
-
-    Args:
-        path: the directory of the run.
-        columns: yields the world's columns.
-
-    Raises:
-        OSError: there is no room for one more process, or for its memory.
+    for 3 s. Without room for one more process, or for its memory, it is an OSError.
     """
 
     def __init__(

@@ -96,10 +96,7 @@ class Posts(NamedTuple):
         return self.at(np.array(sorted(is_below)))
 
     def largest(self, count: int) -> list[tuple[MadePost, int]]:
-        """Return the originals of the largest cascades and the posts of each, the largest first, equal ones by age.
-
-        A cascade has more posts than its original.
-        """
+        """Return the originals of the largest cascades, of two posts or more, and their posts; equal ones by age."""
         sizes = np.bincount(self.roots, minlength=len(self.ids))
         chosen = np.argsort(-sizes, kind="stable")[:count]
         chosen = chosen[sizes[chosen] > 1]
@@ -152,10 +149,8 @@ Moved = tuple[Ints, Ints, NDArray[np.intp]]
 class States:
     """The states of agents after the ticks that were added.
 
-    Args:
-        agents: how many there are.
-        names: the states, the first one that in which everybody begins; empty if they are not known: then they are
-            those that updates name.
+    `names`: the states, the first one that in which everybody begins; empty if they are not known: then they are those
+    that updates name.
     """
 
     def __init__(self, agents: int, names: Sequence[str] = ()) -> None:
@@ -264,12 +259,7 @@ def point_ticks(ticks: int, ticks_per_round: int) -> int:
     return max(1, -(-ticks // POINTS_MAX))
 
 
-def read_course(
-    path: Path,
-    *tables: str,
-    initial: str | None = None,
-    each_ticks: int = 0,
-) -> Course:
+def read_course(path: Path, *tables: str, initial: str | None = None, each_ticks: int = 0) -> Course:
     """Return the course of the run in a directory. It reads the whole record once, up to its last whole tick.
 
     Args:
@@ -277,9 +267,6 @@ def read_course(
         initial: the state in which every agent starts. None if the chart cannot be read: then it is the state that the
             first agent leaves.
         each_ticks: ticks of a point in time; 0 for no points.
-
-    Raises:
-        JournalError: the journal cannot be read.
     """
     course = Course(Record(path), initial, each_ticks)
     for block in course.record.blocks(wanted={name: COUNTED[name] for name in tables or COUNTED}):
@@ -290,12 +277,7 @@ def read_course(
 
 
 class Course:
-    """The events of a run, up to its last whole tick.
-
-    Args:
-        initial: the state in which every agent starts; None if it is not known.
-        point_ticks: ticks of a point of `people`; 0 for no points.
-    """
+    """The events of a run, up to its last whole tick. `initial`, `point_ticks`: as of `read_course`."""
 
     def __init__(self, record: Record, initial: str | None, point_ticks: int) -> None:
         self.record, self.header, self.point_ticks = record, record.header, point_ticks

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -22,9 +22,8 @@ from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, link_
 class OpenFile(NamedTuple):
     """A file that is open for reading."""
 
-    # returns at most so many bytes from an offset, fewer at the end: `read(offset, size)`
-    read: Callable[[int, int], bytes]
-    size: Callable[[], int]  # returns its length in bytes
+    read: Callable[[int, int], bytes]  # at most so many bytes from an offset, fewer at the end: `read(offset, size)`
+    size: Callable[[], int]  # in bytes
 
 
 class Disk(Protocol):
@@ -68,11 +67,7 @@ class Disk(Protocol):
 
 
 class RealDisk(Disk):
-    """A directory of the file system.
-
-    Args:
-        syncs: False lets the operating system decide when data reaches the medium.
-    """
+    """A directory of the file system. Without `syncs` the operating system decides when data reaches the medium."""
 
     def __init__(self, path: Path, *, syncs: bool = True) -> None:
         self.path = path
@@ -106,7 +101,7 @@ class RealDisk(Disk):
     def sync(self, name: str) -> None:
         if self._syncs:
             with self._named(name):
-                _flush(self._descriptor(name))
+                getattr(os, "fdatasync", os.fsync)(self._descriptor(name))  # macOS has no fdatasync
 
     def truncate(self, name: str, size: int) -> None:
         with self._named(name):
@@ -148,16 +143,14 @@ class RealDisk(Disk):
             raise
 
     def _forget(self, name: str) -> None:
-        descriptor = self._open.pop(name, None)
-        if descriptor is not None:
+        if (descriptor := self._open.pop(name, None)) is not None:
             os.close(descriptor)
 
 
 def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a part of it.
 
-    Raises:
-        OSError: it cannot be written; the old one is unchanged.
+    If it cannot be written, it is an OSError, and the old one is unchanged.
     """
     draft = f".{name}.tmp"
     with suppress(FileNotFoundError):
@@ -174,41 +167,21 @@ def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
     disk.sync_directory()
 
 
-_flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
-
-
 _BLOCK = 1 << 20
 _HEAD_MAX = 1 << 26
 """The most bytes that are read of a head."""
 
-
-class Head(Protocol):
-    """The head of a file, which is its first frame."""
-
-    @property
-    def format(self) -> int:
-        """The version of the file's layout."""
-
-
-H = TypeVar("H", bound=Head)
+H = TypeVar("H")
 
 
 def check_magic(disk: Disk, name: str, magic: bytes) -> None:
-    """Check that a file begins with its magic number.
-
-    Raises:
-        DamagedError: it begins with something else.
-    """
+    """Check that a file begins with its magic number; if not, it is a DamagedError."""
     if disk.read(name, 0, len(magic)) != magic:
         raise DamagedError(name, 0, f"it does not begin with {magic!r}")
 
 
 def read_frames(disk: Disk, name: str, offset: int) -> Iterator[tuple[int, Frame | Damage]]:
-    """Yield `(offset, frame)` of a file of frames, which is read in blocks; the last item is the damage, if any.
-
-    Raises:
-        JournalError: it cannot be read.
-    """
+    """Yield `(offset, frame)` of a file of frames, which is read in blocks; the last item is the damage, if any."""
     with reading(name), disk.open_file(name) as file:
         yield from frames_in(file, offset)
 
@@ -230,12 +203,7 @@ def frames_in(file: OpenFile, offset: int) -> Iterator[tuple[int, Frame | Damage
 
 
 def chained_payloads(disk: Disk, name: str, magic: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield `(offset, payload)` of each frame of a file whose frames are one chain.
-
-    Raises:
-        DamagedError: a frame is damaged, or does not follow from the one before it.
-        JournalError: the file cannot be read.
-    """
+    """Yield `(offset, payload)` of each frame of a file whose frames are one chain; a break of it is a DamagedError."""
     check_magic(disk, name, magic)
     link = ORIGIN
     for start, frame in read_frames(disk, name, len(magic)):
@@ -248,11 +216,7 @@ def chained_payloads(disk: Disk, name: str, magic: bytes) -> Iterator[tuple[int,
 
 
 def first_frame(file: OpenFile, name: str, magic: bytes) -> Frame:
-    """Return the first frame of a file.
-
-    Raises:
-        DamagedError: it has none.
-    """
+    """Return the first frame of a file; it is a DamagedError if there is none."""
     data = file.read(0, len(magic) + HEAD.size)
     if not data.startswith(magic):
         raise DamagedError(name, 0, f"it does not begin with {magic!r}")
@@ -267,21 +231,15 @@ def first_frame(file: OpenFile, name: str, magic: bytes) -> Frame:
 
 
 def decoded_head(name: str, offset: int, payload: bytes, of: type[H], number: int) -> H:
-    """Return the head of a file.
+    """Return the head of a file, whose frame is at this offset, if it is one of this type and format.
 
-    Args:
-        payload: the head's frame, at this offset of the file.
-        of: its type; `number`: the format that this version reads.
-
-    Raises:
-        DamagedError: it is no such head.
-        JournalError: it has another format.
+    A file of another format is a JournalError, and anything else a DamagedError.
     """
     found, problem = None, ""
     try:
-        head = msgspec.msgpack.decode(payload, type=of)
+        head: Any = msgspec.msgpack.decode(payload, type=of)
         if head.format == number:
-            return head
+            return cast("H", head)
         found = head.format
     except DECODE_ERRORS as error:
         problem = str(error)

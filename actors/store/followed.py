@@ -57,9 +57,8 @@ class _KeyFrame(NamedTuple):
 class Followed:
     """The record of one run. It raises the errors of `Record`.
 
-    Args:
-        states: the chart's states, the first one that in which everybody begins; empty if the chart is not known here:
-            then the states are those that the journal names.
+    `states`: the chart's, the first one that in which everybody begins; empty if the chart is not known here: then they
+    are those that the journal names.
     """
 
     def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
@@ -106,10 +105,7 @@ class Followed:
         return self.all_bytes > (self._end.offset if self.damage is None else self._damaged_size)
 
     def read_on(self) -> bool:
-        """Read a block more, and return whether there may be more after it.
-
-        It raises a JournalError if the journal cannot be read.
-        """
+        """Read a block more, and return whether there may be more after it."""
         with self._lock:
             size = self.all_bytes
             block = next(self.record.blocks(self.ticks, wanted=_WANTED), None)
@@ -129,15 +125,7 @@ class Followed:
         return Samples(ticks, rows[:, len(COUNTED) :].tolist(), rows[:, : len(COUNTED)].tolist())
 
     def states_at(self, tick: int) -> StateNumbers:
-        """Return the states at the end of a tick.
-
-        Args:
-            tick: from -1, before the first tick, to the last that was read.
-
-        Raises:
-            ValueError: there is no such tick.
-            JournalError: the journal cannot be read.
-        """
+        """Return the states at the end of a tick, from -1, before the first tick, to the last that was read."""
         with self._lock:
             if not -1 <= tick < self.ticks:
                 raise ValueError(f"expected a tick from -1 to {self.ticks - 1}, got {tick}")

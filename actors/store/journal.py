@@ -19,15 +19,7 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.files import refuse_deep
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of
 from actors.store.disk import Disk, OpenFile, decoded_head, first_frame, frames_in, reading, write_whole
-from actors.store.segments import (
-    Place,
-    Sealed,
-    check_segment,
-    read_segment,
-    segment_names,
-    segments_from,
-    start_of,
-)
+from actors.store.segments import Place, Sealed, check_segment, read_segment, segment_names, segments_from, start_of
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.rows import read_head
@@ -42,13 +34,11 @@ METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
 NOT_IN_HEADER: Final = {
-    "simulation": ("rounds", "ticks"),  # a run that is made longer is the same run
-    "run": (  # how turns are taken, how much log is kept, the run's purpose
-        *("activation", "shards", "log_max_mb"),
-        *("checkpoint_share", "question", "segment_mb", "stop_within_s"),
-    ),
-    "oracle": ("tape_path",),  # a place on one machine, as the next
-    "llm": ("ca_file",),
+    "simulation": ["rounds", "ticks"],  # a run that is made longer is the same run
+    # how turns are taken, how much log is kept, the run's purpose
+    "run": ["activation", "shards", "log_max_mb", "checkpoint_share", "question", "segment_mb", "stop_within_s"],
+    "oracle": ["tape_path"],  # a place on one machine, as the next
+    "llm": ["ca_file"],
 }
 """Settings that are not in the header either, by their sections."""
 
@@ -124,9 +114,7 @@ def head_bytes(header: Header, sealed: Sealed | msgspec.UnsetType = msgspec.UNSE
 def read_tail(disk: Disk) -> Tail:
     """Return the beginning of `journal.prism`.
 
-    Raises:
-        JournalError: there is no journal, or it has another format.
-        DamagedError: the header cannot be read.
+    Without a journal, or with another format, it is a JournalError; a header that cannot be read is a DamagedError.
     """
     try:
         with disk.open_file(JOURNAL) as file:
@@ -172,11 +160,7 @@ def remove_unused_segments(disk: Disk) -> None:
 
 
 def read_ticks(disk: Disk, place: Place | None = None) -> Generator[TickFrame | Damage, None, None]:
-    """Yield the ticks from a place on, by default all, sealed or not; the last item is the damage, if any.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
+    """Yield the ticks from a place on, by default all, sealed or not; the last item is the damage, if any."""
     with reading(JOURNAL), disk.open_file(JOURNAL) as file:
         tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
         place = place or Place(0, tail.sealed.first, ORIGIN)
@@ -227,8 +211,7 @@ class JournalScan(NamedTuple):
 def scan_journal(disk: Disk, place: Place | None = None, offsets: Container[int] | None = None) -> JournalScan:
     """Read every frame from a place on, by default all. It takes 2 to 15 seconds a gigabyte: more for smaller ticks.
 
-    Args:
-        offsets: the ends of frames whose links are wanted; None for every frame's.
+    `offsets`: the ends of frames whose links are wanted; None for every frame's.
     """
     tick, end, link = place = place or Place(0, read_tail(disk).sealed.first, ORIGIN)
     damage, links = None, {end: link} if offsets is None or end in offsets else {}
@@ -245,8 +228,7 @@ def scan_journal(disk: Disk, place: Place | None = None, offsets: Container[int]
 def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
     """Read every frame that is not sealed; check that all segments are there, as they were written, and in order.
 
-    Args:
-        offsets: the ends of frames whose links are wanted.
+    `offsets`: the ends of frames whose links are wanted.
     """
     sealed = read_tail(disk).sealed
     end, damage = Sealed(first=sealed.first, start=sealed.first), None
@@ -263,11 +245,7 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
 
 
 def link_at(disk: Disk, place: int) -> bytes | None:
-    """Return the link of the tick that ends at a place of the journal which is sealed; None if no tick ends there.
-
-    Raises:
-        DamagedError: its segment is damaged.
-    """
+    """Return the link of the tick that ends at a sealed place; None if no tick does. Its segment may be damaged."""
     for name in segment_names(disk, place)[-1:]:
         return next((frame.link for frame in read_segment(disk, name)[1] if frame.end == place), None)
     return ORIGIN if place == read_tail(disk).sealed.first else None

@@ -89,11 +89,7 @@ def _encode(manifest: Manifest) -> bytes:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a run.
-
-    Raises:
-        RunDirectoryError: this is no run's directory, or its manifest cannot be read.
-    """
+    """Read the manifest of a run. If there is none, or it cannot be read, it is a RunDirectoryError."""
     refuse_others(directory)
     path = directory / MANIFEST
     try:

@@ -64,12 +64,8 @@ def tables_of(*wanted: type[Any]) -> tuple[str, ...]:
 def messages_in(tick: Tick, shapes: Sequence[Shape], kinds: Sequence[Kind], *wanted: type[Any]) -> list[Any]:
     """Return the messages of a tick: in each wave first interventions, then answers and what took place by agent.
 
-    Args:
-        shapes: the tables of the run; `kinds`: the kinds of updates and questions that are known.
-        wanted: the classes of messages that are made; all by default. No object is made for the rows of others.
-
-    Raises:
-        JournalError: a value cannot be read.
+    `wanted`: their classes, all by default; no object is made for the rows of others. A value that cannot be read is a
+    JournalError.
     """
     tables = {name: part for name in tables_of(*wanted) if (part := tick.tables.get(name)) is not None}
     try:
@@ -96,8 +92,7 @@ Framed = tuple[bytes, HasKinds]
 def messages_of(frame: bytes, of: HasKinds, *wanted: type[Any], agents: Collection[int] | None = None) -> list[Any]:
     """Return the messages in the frame of a tick, as `messages_in` does.
 
-    Args:
-        agents: those whose messages are wanted; None for all, and for interventions, too.
+    `agents`: those whose messages are wanted; None for all, and for interventions, too.
     """
     tick = read_rows(frame[HEAD.size :], of.shapes)
     if agents is not None:
@@ -144,13 +139,9 @@ def read_messages(
     first: int = 0,
     until: int | None = None,
 ) -> Iterator[Any]:
-    """Yield the messages of a run from one tick to before another, in their order.
+    """Yield the messages of a run from one tick to before another, in their order, as `messages_in` does.
 
-    It raises the errors of `messages_in`.
-
-    Args:
-        wanted: their classes; all by default.
-        kept: `{table: returns of its columns whether each row is kept}`; of other tables all rows are.
+    `kept`: `{table: returns of its columns whether each row is kept}`; of other tables all rows are.
     """
     for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
         tables = {

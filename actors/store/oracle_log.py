@@ -109,14 +109,9 @@ class AnswersScan(NamedTuple):
 
 
 def scan_answers(disk: Disk, counted_from: int = FIRST_ANSWER) -> AnswersScan:
-    """Read every record of the log.
+    """Read every record of the log. Calls and retries are counted from an offset on.
 
-    Args:
-        counted_from: the offset from which calls and retries are counted.
-
-    Raises:
-        DamagedError: it does not begin with the magic number of an oracle's log.
-        JournalError: it cannot be read.
+    If it does not begin as an oracle's log does, it is a DamagedError.
     """
     with reading(ANSWERS):
         check_magic(disk, ANSWERS, MAGIC)
@@ -152,9 +147,8 @@ def judgements_in(path: Path) -> list[Judged]:
 class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
-    Args:
-        end: the end of the log's whole records; None for that of the file.
-        asked_from: the first tick whose questions are asked again.
+    `end`: the end of the log's whole records; None for that of the file. `asked_from`: the first tick whose questions
+    are asked again.
     """
 
     def __init__(self, disk: Disk, end: int | None = None, asked_from: int = 0) -> None:
@@ -189,12 +183,9 @@ class RecordedAnswers:
 
 
 class KeptAnswers:
-    """The answers of a run's log by their questions, to be had as often as wanted. Reading it blocks.
+    """The answers of the log of a run of so many ticks by their questions, as often as wanted. Reading it blocks.
 
     An answer that came too late is the fallback that it became.
-
-    Args:
-        ticks: those of the journal that are read.
     """
 
     def __init__(self, path: Path, ticks: int) -> None:

@@ -90,11 +90,7 @@ class Block(NamedTuple):
         return Block(begins, ends - begins, tables, *after)
 
     def keys(self, table: str, agents: int) -> Ints:
-        """Return a number for each row of a table, which ascends by tick, wave and agent, alike for all tables.
-
-        Args:
-            agents: those of the run.
-        """
+        """Return a number for each row of a table, which ascends by tick, wave and agent, alike for all tables."""
         rows, waves = self.tables[table], 1 + max(int(each.waves.max(initial=0)) for each in self.tables.values())
         of_wave = (rows.ticks - self.first) * waves + rows.waves
         found: Ints = np.repeat(of_wave * agents, rows.rows) + rows.columns[AGENT]
@@ -119,11 +115,8 @@ def selected(table: TableRows, is_kept: Any) -> TableRows:
 class Record:
     """The record of one run, which may be under way. Nothing is written, and no lock is taken.
 
-    Several threads may read at once.
-
-    Raises:
-        JournalError: there is no journal, or it has another format.
-        DamagedError: its header cannot be read.
+    Several threads may read at once. Without a journal, or with another format, it is a JournalError; a header that
+    cannot be read is a DamagedError.
     """
 
     def __init__(self, disk: Path | Disk) -> None:
@@ -146,13 +139,8 @@ class Record:
     def blocks(self, first: int = 0, until: int | None = None, wanted: Wanted | None = None) -> Iterator[Block]:
         """Yield the ticks from one to before another in blocks, up to any damage, of which the last block tells.
 
-        Args:
-            until: None for all ticks that there are.
-            wanted: the columns that are read; None for all. Tables that the run does not have are left out.
-
-        Raises:
-            JournalError: the journal cannot be read.
-            DamagedError: a row names an agent or a kind that there is not.
+        A row that names an agent or a kind that there is not is a DamagedError. `wanted`: the columns that are read,
+        None for all; tables that the run does not have are left out.
         """
         named = self.all_of() if wanted is None else {name: wanted[name] for name in wanted if name in self._columns}
         for block in self._blocks(max(first, 0), until, named):
@@ -165,11 +153,7 @@ class Record:
     def table(
         self, name: str, first: int = 0, until: int | None = None, columns: Collection[str] | None = None
     ) -> dict[str, Values]:
-        """Return `{column: values}` of all rows of a table in some ticks, with the `tick` of each.
-
-        Args:
-            columns: None for all.
-        """
+        """Return `{column: values}` of all rows of a table in some ticks, with the `tick` of each."""
         wanted = {name: self._columns[name] if columns is None else columns}
         found = [block.tables[name] for block in self.blocks(first, until, wanted)]
         parts = [each.columns for each in found if len(each.rows)] or [self.together((), wanted)[name].columns]
@@ -291,8 +275,5 @@ def readable(block: Block) -> Iterator[None]:
 
 
 def whole_ticks(path: Path) -> Iterator[TickFrame]:
-    """Yield the frames of a run's ticks from the first on, up to any damage.
-
-    It raises a JournalError if the journal cannot be read.
-    """
+    """Yield the frames of a run's ticks from the first on, up to any damage."""
     return takewhile(lambda frame: isinstance(frame, TickFrame), read_ticks(RealDisk(path)))  # type: ignore[arg-type]

@@ -19,13 +19,7 @@ from actors.core.errors import DamagedError, DivergedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, digest_of
 from actors.core.messages import LATE, Message
 from actors.core.state import Effort
-from actors.store.checkpoint import (
-    Checkpoint,
-    checkpoint_name,
-    checkpoint_names,
-    read_checkpoint,
-    read_head,
-)
+from actors.store.checkpoint import Checkpoint, checkpoint_name, checkpoint_names, read_checkpoint, read_head
 from actors.store.disk import Disk, reading
 from actors.store.journal import (
     JOURNAL,
@@ -114,11 +108,7 @@ class RecordedTicks:
         return rows
 
     def compare(self, tick: int, frame: bytes) -> bool:
-        """Compare a tick with its record; return whether it has one.
-
-        Raises:
-            DivergedError: the record differs.
-        """
+        """Compare a tick with its record; return whether it has one. If the record differs, it is a DivergedError."""
         if not self._read:
             return False
         payload = frame[HEAD.size :]
@@ -187,23 +177,16 @@ class Recovered(NamedTuple):
     notes: list[str]  # the damage and its repairs, a sentence each
 
 
-def recover(
-    disk: Disk,
-    *,
-    repair: bool = True,
-    before: int | None = None,
-    cut_damage: bool = False,
-) -> Recovered:
+def recover(disk: Disk, *, repair: bool = True, before: int | None = None, cut_damage: bool = False) -> Recovered:
     """Find the tick from which to resume, and cut off a tail that a crash has torn.
+
+    A file that was damaged after it had been written is a DamagedError; one that this version cannot read, or that
+    cannot be repaired, a JournalError.
 
     Args:
         repair: False changes nothing on disk.
         before: choose no checkpoint of a later tick than this: 0 runs every tick again.
         cut_damage: also cut off damage that no crash explains.
-
-    Raises:
-        JournalError: there is no journal, this version cannot read it, or a file cannot be read or repaired.
-        DamagedError: a file was damaged after it had been written.
     """
     with reading("the run directory"):
         recovered = _recover(disk, before, repair, cut_damage)

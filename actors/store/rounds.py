@@ -23,11 +23,7 @@ ENGINE_COLUMNS: Final = frozenset(
 
 
 def read_rounds(directory: Path) -> RoundsTable:
-    """Return the rounds of a run as columns; none if there is no file.
-
-    Raises:
-        JournalError: PRISM did not write it so.
-    """
+    """Return the rounds of a run as columns; none if there is no file. If it is not PRISM's, it is a JournalError."""
     path = directory / ROUNDS
     try:
         header, *rows = read_regular(path, ROUNDS_BYTES_MAX).splitlines() or [b""]
@@ -39,11 +35,7 @@ def read_rounds(directory: Path) -> RoundsTable:
 
 
 def columns_of(directory: Path, header: bytes, rows: Sequence[bytes]) -> RoundsTable:
-    """Return rows as columns: an int where a cell has no point.
-
-    Raises:
-        JournalError: a cell is no number.
-    """
+    """Return rows as columns: an int where a cell has no point. It raises a JournalError if a cell is no number."""
     cells = [row.decode("ascii", errors="replace").strip().split(",") for row in rows]
     table: RoundsTable = {}
     for place, name in enumerate(header.decode("ascii", errors="replace").strip().split(",") if header else ()):

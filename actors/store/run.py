@@ -45,8 +45,7 @@ def shown_path(path: Path) -> str:
 def names_of(paths: Sequence[Path]) -> list[str]:
     """Return the name of each run beside the others: that of its directory, or the path if another has the same name.
 
-    Raises:
-        RunDirectoryError: a run is named twice.
+    A run that is named twice is a RunDirectoryError.
     """
     resolved = [path.resolve() for path in paths]
     for place, path in enumerate(resolved):
@@ -59,8 +58,8 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
 
-    Raises:
-        ConfigError: it is missing, was not written by PRISM, or names an input that is not kept and does not exist.
+    It is a ConfigError if it is missing, was not written by PRISM, or names an input that is not kept and does not
+    exist.
     """
     try:
         text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
@@ -99,14 +98,8 @@ def positions_in(disk: Disk) -> Iterator[Position]:
 class Recorded:
     """A run in a directory, which may be under way. A file is read when it is first needed; no file is changed.
 
-    Properties and methods raise a JournalError if the journal or the rounds cannot be read, and a ConfigError if the
-    configuration cannot.
-
-    Args:
-        name: the name by which it is known beside others.
-
-    Raises:
-        RunDirectoryError: it is no run.
+    A directory of no run is a RunDirectoryError. Properties and methods raise a JournalError if the journal or the
+    rounds cannot be read, and a ConfigError if the configuration cannot. `name`: its name beside other runs.
     """
 
     def __init__(self, path: Path, name: str = "") -> None:
@@ -178,15 +171,9 @@ class Recorded:
     def blocks(self, wanted: Wanted, on_read: Callable[[int], None] = lambda _: None) -> Iterator[Block]:
         """Yield the whole ticks in blocks, up to a frame that a crash has torn.
 
-        Once they were read to their end, they are read up to the same tick again, if the run goes on meanwhile.
-
-        Args:
-            wanted: as for `Record.blocks`.
-            on_read: called after some ticks with the bytes read so far.
-
-        Raises:
-            DamagedError: the journal is damaged in a place that no crash explains.
-            JournalError: it cannot be read.
+        Once they were read to their end, they are read up to the same tick again, if the run goes on meanwhile. Damage
+        that no crash explains is a DamagedError. `wanted`: as for `Record.blocks`. `on_read`: called after some ticks
+        with the bytes read so far.
         """
         until = self.length if self._is_read else None
         for block in self.record.blocks(until=until, wanted=wanted):

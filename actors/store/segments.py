@@ -48,8 +48,6 @@ TICKS_BYTES_MAX: Final = 2 * PAYLOAD_MAX
 
 _HEADS = -1
 """The number of the table of a block with the heads of payloads."""
-_DAMAGES = (*DECODE_ERRORS, KeyError, IndexError)
-"""The errors that reading raises for blocks that PRISM has not written."""
 
 Kinds = tuple[tuple[str, ...], ...]
 """The kinds of updates and questions that are known, by their numbers: the rows of the table of kinds."""
@@ -104,11 +102,10 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next(self) -> Place:
-        """The place after it."""
         return Place(self.tick + self.ticks, self.end, self.after)
 
     def named(self, block: Block) -> str:
-        """Return the name of a block's column, as `table.column`, or of the heads."""
+        """Return `table.column`, or words for the heads."""
         if block.table == _HEADS:
             return "the heads of its ticks"
         shape = self.tables[block.table]
@@ -131,7 +128,6 @@ class TableRows(NamedTuple):
 
 
 def no_values(dtype: str) -> Values:
-    """Return the values of a column without rows."""
     return Heap.of(()) if dtype in HEAPS else np.empty(0, dtype)
 
 
@@ -157,8 +153,7 @@ Found = TypeVar("Found", bound="tuple[Any, ...]")
 def segments_from(disk: Disk, place: Place, sealed: Sealed, read: Callable[[str], Found]) -> Iterator[Found | Damage]:
     """Yield what is read of each segment from the one with a place on; the last item is the damage, if any.
 
-    Args:
-        read: returns of a segment's file its head, and more.
+    `read`: returns of a segment's file its head, and more.
     """
     names = segment_names(disk, sealed.start) if place.offset < sealed.start else []
     at, kinds = place, Kinds()
@@ -182,11 +177,10 @@ def segments_from(disk: Disk, place: Place, sealed: Sealed, read: Callable[[str]
 
 
 def write_segment(disk: Disk, sealed: Sealed, tables: Sequence[Shape], payloads: Iterable[bytes]) -> Segment:
-    """Write the ticks after those that are sealed into a segment: the whole file, or nothing.
+    """Write the ticks after those that are sealed into a segment: the whole file, or nothing. It may raise OSError.
 
     Raises:
         ValueError: a payload is not that of the next tick, with rows of these tables; or was not sealed as it is.
-        OSError: the file cannot be written.
     """
     after, end, heads, parts = sealed.link, sealed.start, list[bytes](), dict[tuple[int, int], list[Values]]()
     numbers = {shape.name: number for number, shape in enumerate(tables)}
@@ -234,18 +228,13 @@ def write_segment(disk: Disk, sealed: Sealed, tables: Sequence[Shape], payloads:
 def check_segment(disk: Disk, name: str) -> Segment:
     """Return the head of a segment whose bytes are as they were written. It is not decompressed.
 
-    Raises:
-        DamagedError: they are not.
-        JournalError: it has another format, or cannot be read.
+    If they are not, it is a DamagedError; of another format, a JournalError. So it is with the next two.
     """
     return _read(disk, name)[0]
 
 
 def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
-    """Return the head of a segment, and the frames of its ticks as they stood in the journal.
-
-    It raises the errors of `check_segment`.
-    """
+    """Return the head of a segment, and the frames of its ticks as they stood in the journal."""
     segment, stored = _read(disk, name)
     frames, at, link = list[Frame](), segment.start, segment.before
     with _unharmed(name):
@@ -260,12 +249,9 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
 def segment_columns(
     disk: Disk, name: str, wanted: Mapping[str, Collection[str]] | None, first: int = 0
 ) -> tuple[Segment, dict[str, TableRows]]:
-    """Return the head of a segment, and some columns of some tables. No other column is read.
+    """Return the head of a segment, and some columns of some tables, which are `{table: columns}`, or None for all.
 
-    It raises the errors of `check_segment`.
-
-    Args:
-        wanted: `{table: columns}`; None for all. first: no column is read of a segment that ends before this tick.
+    No other column is read, and none of a segment that ends before the tick `first`.
     """
     segment, stored = _read(disk, name, wanted, first)
     with _unharmed(name):
@@ -304,8 +290,8 @@ def _opened(
 ) -> tuple[list[bytes], list[list[list[int]]], dict[tuple[int, int], Values]]:
     """Return the heads of the payloads, the rows of each wave of each table that they name, and the columns.
 
-    Raises:
-        ValueError, IndexError: they are not what PRISM writes. No more memory is taken than the head allows.
+    It raises a ValueError or IndexError if they are not what PRISM writes. No more memory is taken than the head
+    allows.
     """
     rows, heads, counts = [0] * len(segment.tables), list[bytes](), list[list[list[int]]]()  # the first block is theirs
     columns = dict[tuple[int, int], Values]()
@@ -384,8 +370,8 @@ def _head(name: str, offset: int, payload: bytes) -> Segment:
 
 @contextmanager
 def _unharmed(name: str) -> Iterator[None]:
-    """Turn the errors in the block that blocks raise which PRISM has not written into a DamagedError."""
+    """Turn the errors of blocks that PRISM has not written into a DamagedError."""
     try:
         yield
-    except _DAMAGES as error:
+    except (*DECODE_ERRORS, KeyError, IndexError) as error:
         raise DamagedError(name, 0, f"its blocks cannot be read: {error}") from None

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.durability.crashed import Crashed, crash
-from tests.durability.sharded_runs import CONFIG, begun, ended
+from tests.durability.process_runs import SHARDED, Crashed, begun, crash, ended
 from tests.plain import plain_text
 from tests.standin import ModelServer, ServerSettings
 
@@ -58,9 +57,9 @@ def live(crashed_live: Crashed, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the run of `sharded_runs.CONFIG` in one process; beside it is its configuration."""
+    """Return the run of `SHARDED` in one process; beside it is its configuration."""
     place = tmp_path_factory.mktemp("whole")
-    (place / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    (place / "config.yaml").write_text(SHARDED, encoding="utf-8")
     ended(begun("run", "config.yaml", "--out", "run", "-q", place=place))
     return place / "run"
 

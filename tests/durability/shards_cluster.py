@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from tests.actors.studies.experiments.cluster import HEAD, node
-from tests.durability.sharded_runs import STARTS_S, begun, events, wait_for
+from tests.durability.process_runs import STARTS_S, begun, events, wait_for
 from tests.patience import wait_until
 
 Node = subprocess.Popen[bytes]
@@ -74,14 +74,7 @@ def there_is_little_room() -> Found:
     return {"said": said, "seconds": max(seconds), "begun": waiting["begun"], "of": waiting["of"]}
 
 
-SCENES = {
-    each.__name__: each
-    for each in (
-        a_node_is_killed,
-        the_cluster_is_killed,
-        there_is_little_room,
-    )
-}
+SCENES = {each.__name__: each for each in (a_node_is_killed, the_cluster_is_killed, there_is_little_room)}
 
 
 def head(cpus: int = 1) -> Node:

@@ -20,7 +20,7 @@ from tests.actors.store.files import frames_in
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.crash.disk import SimulatedDisk
-from tests.durability.crashed import Crashed, resumed
+from tests.durability.process_runs import Crashed, resumed
 from tests.standin import ModelServer
 from tests.tiers import Size
 

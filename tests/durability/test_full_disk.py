@@ -127,10 +127,7 @@ def test_a_run_on_a_read_only_disk_can_be_read_and_not_resumed(
     resumed = prism("resume", "disk/run")
     assert (resumed.code, resumed.err) == (2, "prism: disk/run/run.lock: cannot be opened: Read-only file system\n")
     begun = prism("run", str(embedded / "config.yaml"), "--out", "disk/other")
-    assert (begun.code, begun.err) == (
-        2,
-        "prism: disk/other: cannot be made a run directory: Read-only file system\n",
-    )
+    assert (begun.code, begun.err) == (2, "prism: disk/other: cannot be made a run directory: Read-only file system\n")
     assert prism("replay", "disk/run", "--quiet").code == 0
     assert prism("verify", "disk/run").code == 0
     assert "crashed" in prism("runs", "disk").out

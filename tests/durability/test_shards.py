@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from actors.store.manifest import read_summary
-from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
+from tests.durability.process_runs import SHARDED, STARTS_S, assert_same, begun, ended, events, wait_for
 from tests.plain import plain_text
 from tests.standin import Latency, ModelServer, ServerSettings
 
@@ -102,7 +102,7 @@ def test_a_run_that_asks_a_model_loses_a_shard_and_is_the_run_of_its_tape_in_one
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_wait_for_a_cluster_that_says_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    (tmp_path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    (tmp_path / "config.yaml").write_text(SHARDED, encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(STARTS_S)
         address = f"127.0.0.1:{silent.getsockname()[1]}"

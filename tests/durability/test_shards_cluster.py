@@ -8,7 +8,7 @@ import pytest
 
 from actors.runs.ray_shards import ENDED
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
-from tests.durability.sharded_runs import assert_same
+from tests.durability.process_runs import assert_same
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 

@@ -18,9 +18,8 @@ import pytest
 from actors.explain.what_if import what_if
 from tests.command import begin, end
 from tests.durability.process_runs import whole_ticks
-from tests.explained import everybody
 from tests.patience import wait_until
-from tests.recorded import LIVE, content, make_run
+from tests.recorded import LIVE, content, everybody, make_run
 from tests.standin import Fault, FaultPlan, Latency, Logprobs, ModelServer, ServerSettings
 from tests.wire.support import CHAT, ECONOMY, Sections, over, write
 

@@ -15,7 +15,7 @@ from actors.store.rounds import ROUNDS
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism
-from tests.durability.crashed import undo_seals
+from tests.durability.process_runs import undo_seals
 from tests.recorded import Recorded
 
 LATEST = "checkpoint-000000000036.bin"

@@ -14,9 +14,8 @@ from actors import resume, run
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN
 from actors.core.state import RunState
-from actors.runs import checkpointing
-from actors.runs.checkpointing import Checkpointer
-from actors.runs.run_store import JournalWriter
+from actors.runs import run_store
+from actors.runs.run_store import Checkpointer, JournalWriter
 from actors.store import checkpoint
 from actors.store.checkpoint import ForkedCheckpoint, Position, checkpoint_names, read_checkpoint
 from actors.store.disk import RealDisk
@@ -46,7 +45,7 @@ def test_a_fork_writes_what_the_run_would_have_and_a_resume_begins_there(
 ) -> None:
     made, digest = list[dict[str, Any]](), run(SMALL).digest
     for name, agents in (("forked", 1), ("waiting", 1_000_000)):
-        monkeypatch.setattr(checkpointing, "FORKED_FROM", agents)
+        monkeypatch.setattr(run_store, "FORKED_FROM", agents)
         run(OFTEN, out=tmp_path / name, ticks=8)
         (tmp_path / name / "checkpoint-000000000008.bin").unlink()  # no fork writes the last one
         made.append(content(tmp_path / name))
@@ -75,7 +74,7 @@ def test_a_fork_that_is_killed_or_that_the_system_has_no_room_for_costs_a_checkp
             os.kill(os.getpid(), signal.SIGKILL)
         return made
 
-    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
+    monkeypatch.setattr(run_store, "FORKED_FROM", 1)
     monkeypatch.setattr(os, "fork", failing)
     run(OFTEN, out=tmp_path / "run", ticks=left[0])
     names = sorted((each.name for each in (tmp_path / "run").iterdir() if "checkpoint" in each.name), reverse=True)
@@ -114,8 +113,8 @@ def test_a_run_that_is_told_to_stop_or_whose_disk_fails_gives_up_a_fork_that_tak
         forks.append(endless(tmp_path))
         return forks[-1]
 
-    monkeypatch.setattr(checkpointing, "FORKED_FROM", 1)
-    monkeypatch.setattr(checkpointing, "ForkedCheckpoint", begun)
+    monkeypatch.setattr(run_store, "FORKED_FROM", 1)
+    monkeypatch.setattr(run_store, "ForkedCheckpoint", begun)
     often = msgspec.structs.replace(OFTEN, run=msgspec.structs.replace(OFTEN.run, stop_within_s=0.1))
     end = Checkpointer.end
     monkeypatch.setattr(Checkpointer, "end", lambda self, is_stopped: end(self, is_stopped=True))

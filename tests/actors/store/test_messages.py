@@ -16,16 +16,7 @@ from actors.store.messages import differing_agents, messages_in, messages_of, ta
 from prism.agents import Question, Update
 from prism.agents.contexts import Contexts
 from prism.agents.waves import Kind
-from prism.events import (
-    OF_FEEDS,
-    AttributeSet,
-    Event,
-    FeedShown,
-    Intervened,
-    PostEvent,
-    PostTaken,
-    TieChanged,
-)
+from prism.events import OF_FEEDS, AttributeSet, Event, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 from prism.rows import Heap, TickRows, read_rows
 from prism.tables import Shape
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN
 from actors.core.state import RunState
-from actors.runs.checkpointing import restore
+from actors.runs.replay import restore
 from actors.runtime.simulation import Simulation
 from actors.store.checkpoint import Checkpoint, Position
 from prism.columns import Bundles, Columns, pack
