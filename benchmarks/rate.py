@@ -20,7 +20,7 @@ import anyio
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.oracle.actor import OracleActor
-from actors.oracle.pace import BURST_S
+from actors.oracle.limits import BURST_S
 from prism.agents import Question, SocialAgent
 from prism.config import OracleConfig
 from prism.statechart import AgentState, Oracle

@@ -8,10 +8,9 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, cast, runtime_chec
 import msgspec
 import numpy as np
 
-from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
-from prism.agents.waves import Kind, Updates, Wave
+from prism.agents.waves import Answered, Decisions, Forms, Kind, QuestionKind, Questions, Updates, Wave
 from prism.checked import Checked
 from prism.columns import Column, Columns, Ints
 from prism.config.interventions import InterventionConfig

@@ -1,8 +1,7 @@
 """The words between a nation, a validator and an engine: answers of a model, actions, and the state of an economy.
 
-Every bound is checked at construction and at decoding, so any value of these types can be trusted.
-The bounds on the length of a text are not in the JSON schema: servers that turn a schema into a grammar unroll them
-character by character, and some refuse to. The schema says them in words.
+Every bound is checked at construction and at decoding. Bounds on the length of a text are not in the JSON schema, which
+says them in words: servers that turn a schema into a grammar unroll them character by character, and some refuse to.
 
 The docstrings of `PolicyDecision`, `ValidationResult` and `StateUpdateDecision` are part of their JSON schemas. Models
 read the schemas and a tape's keys are made from them, so a changed word makes every recorded answer unusable.
@@ -114,11 +113,7 @@ class LLMReasoningChain(Checked, frozen=True, kw_only=True, omit_defaults=True):
     """The record of one decision: the question, the answer and the reasoning.
 
     Args:
-        component: the component that reasoned: agent, validator or engine.
-        agent_name: the agent whose action it is about.
-        prompt: the question.
         response: the model's answer, unchanged.
-        reasoning: the model's explanation.
         timestamp: in simulated UTC.
         duration_ms: the time that the answer took, without waits and failed attempts; 0 if it was not measured, and in
             a run's journal, which holds nothing that a clock decides.
@@ -185,11 +180,9 @@ _ECONOMIC: Final = re.compile(
 
 
 class Action(Checked, frozen=True, kw_only=True):
-    """An action of an agent. It is free text, not one of a list.
+    """An action of an agent: free text, and the `chain_id` of the reasoning behind it, if any.
 
-    Args:
-        reasoning_chain_id: the `chain_id` of the reasoning behind it; empty if there is none.
-        validated: whether a validator found it valid; an action with False changes nothing.
+    Only an action that is `validated` changes anything.
 
     Raises:
         ValueError: as of `Checked`, or `validated` is True and the result says that the action is not valid.
@@ -229,11 +222,7 @@ def is_economic(text: str) -> bool:
 
 
 class NationState(Checked, frozen=True, kw_only=True):
-    """A nation.
-
-    Raises:
-        ValueError: the name is blank, or the strength is not a finite number of 0 or more.
-    """
+    """A nation with its name, not blank, and its strength, 0 or more. Raises: ValueError."""
 
     name: str
     economic_strength: Annotated[float, Meta(ge=0.0)]

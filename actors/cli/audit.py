@@ -23,8 +23,7 @@ from actors.runs.signals import EXIT_BASE
 from actors.store.lock import locked
 from actors.studies.audit.audit import DRAWS, Auditing, Options
 from actors.studies.audit.record import AUDIT, answers_kept, keep_audit
-from prism.audit.claims import Claim
-from prism.audit.record import Audit
+from prism.audit.record import Audit, Claim
 from prism.audit.shift import FEWEST
 from prism.audit.words import examined, findings_or_none, interval
 from prism.wording import counted

@@ -11,9 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.contexts import Contexts
-from prism.agents.questions import QuestionKind, Questions
-from prism.agents.waves import Kind, Updates
+from prism.agents.waves import Contexts, Kind, QuestionKind, Questions, Updates
 from prism.domain import Domain, Stretch, World
 from prism.errors import ConfigError
 from prism.events import KINDS, OF_EVERY_RUN, OF_FEEDS, QUESTIONS, UPDATES

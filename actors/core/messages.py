@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from prism.agents import Question, Trigger, Update
-from prism.agents.contexts import Contexts
+from prism.agents.waves import Contexts
 from prism.events import Event, Intervened
 from prism.llm.spending import Spending
 

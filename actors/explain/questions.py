@@ -26,11 +26,11 @@ from actors.store.oracle_log import LoggedAnswer, judgements_in, logged_in
 from prism.agents import Question, Source, StatefulAgent
 from prism.domain import Domain
 from prism.llm import LLMFailureException, Tape, TapedModel
+from prism.llm.headers import question_id
 from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
 from prism.llm.model_client import messages_of
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
-from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.llm.tape import TapeError, TapeMissError
 from prism.quoting import compact, number

@@ -20,7 +20,7 @@ from prism.config.config import UNCALIBRATED
 from prism.config.yaml_text import flat
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
-from prism.llm.gateway import GATEWAY
+from prism.llm.headers import GATEWAY
 from prism.llm.port import make_backend
 from prism.llm.tape import TapeError, check_place
 from prism.quoting import printable
@@ -67,7 +67,7 @@ def check_oracle(config: Config) -> None:
     if config.oracle.backend == "choice":
         return
     if GATEWAY.get() is None:
-        from prism.llm.address import address_of  # noqa: PLC0415  # see make_model
+        from prism.llm.model_client import address_of  # noqa: PLC0415  # see make_model
 
         address_of(config.llm, os.environ)
     if config.oracle.tape_path is None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_type_hints
 
 from actors.core.snapshot import FAILURES, Exchange, OfTicks, RunSnapshot
 from actors.metrics.snapshot import Snapshot
-from actors.oracle.circuit_breaker import BreakerState
+from actors.oracle.limits import BreakerState
 from prism.agents import Source
 from prism.config import Config
 

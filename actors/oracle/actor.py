@@ -27,17 +27,16 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, Retried, name_of_question
 from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call, caps_of
+from actors.oracle.admission import Admission, Call, FairQueue, WaitingQuestion, caps_of
 from actors.oracle.call import Answer, call_oracle, fallback
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
-from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
-from prism.agents.questions import Questions
+from prism.agents.waves import Questions
 from prism.columns import Ints
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
-from prism.llm.question_id import ASKED, Asked, question_id
+from prism.llm.headers import ASKED, Asked, question_id
 from prism.llm.spending import cost_usd, metered, tokens_of
 from prism.statechart import ATTEMPT, Oracle
 
@@ -54,17 +53,12 @@ class OracleActor:
 
     Args:
         asker: returns the agent that a question is about, as the oracle may see it.
-        codec: the domain's messages.
-        engine: the mailbox that answers are sent to.
         answers: keeps every answer, and has those that were recorded before a resume.
         on_spent: called once when a spend cap is reached at which the run stops, and no call is under way any more.
         on_spoilt: called once when too many of the latest choices are fallbacks.
-        prices: of the model's tokens.
         ticks: returns the whole ticks of the run so far, for an error message.
         is_awaited: returns whether the tick under way cannot end without an answer.
-        observer: is told of every call.
         seed: of the run, for the ids of questions.
-        sharing: the questions that share judgements; None if none do.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -113,7 +107,6 @@ class OracleActor:
         self._is_running = self._is_stopping = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: anyio.abc.TaskGroup
-        """The tasks of the calls under way, while the actor runs."""
         self._room = asyncio.Event()
 
     @property
@@ -369,7 +362,6 @@ class OracleActor:
                 await asyncio.sleep(0)
 
     async def _call(self, waiting: WaitingQuestion, call: Call) -> None:
-        """Ask the oracle, report the call to the limits and the observer, and deliver its answer or try again."""
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
         if self.oracle.waits:  # the requests and the log lines of this task carry the id of its question
@@ -402,7 +394,6 @@ class OracleActor:
         await self._deliver(waiting, answer)
 
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
-        """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
         question = waiting.question
         samples = 0 if waiting.place is None else self._config.sharing.samples
         asked = call_oracle(self.oracle, self._asker(question), question, within_s, samples)
@@ -415,7 +406,6 @@ class OracleActor:
                 self.statistics.count_spent(waiting.name, ledger)
 
     async def _test(self, waiting: WaitingQuestion, call: Call) -> None:
-        """Ask the test question, to tell a server that is away from a question that fails by itself."""
         self._calling += 1
         question, number = waiting.question, secrets.randbits(31)
         ASKED.set(Asked(f"test-{number}", 1, self._process))
@@ -425,7 +415,6 @@ class OracleActor:
         self._start_calls()
 
     async def _retry(self, waiting: WaitingQuestion, answer: Answer, pause_s: float) -> None:
-        """Put a question back into the queue after a pause."""
         waiting = waiting._replace(failed_at=anyio.current_time())
         self._open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
@@ -458,16 +447,10 @@ class OracleActor:
     async def _decide(
         self, batch: Sequence[WaitingQuestion], answers: Sequence[Answer], *, is_called: bool = False
     ) -> list[WaitingQuestion]:
-        """Count, record and send the answers to questions, in their order.
+        """Count, record and send the answers to questions, in their order; return those that need not wait any longer.
 
         All consequences of the answers are noted in one turn. So an actor that crashes later has noted all of them, and
-        sends the answers again.
-
-        Args:
-            is_called: True for the answer to a call, or its fallback; False for those drawn from a known judgement.
-
-        Returns:
-            The open questions that waited for one of these and need not wait any longer.
+        sends the answers again. `is_called` is False for answers that are drawn from a known judgement.
         """
         now, decisions, released = anyio.current_time(), list[Decided](), list[WaitingQuestion]()
         judged = None if self.sharing is None or not is_called else self.sharing.judged(batch[0], answers[0])
@@ -494,7 +477,7 @@ class OracleActor:
         return released
 
     def _settle(self, waiting: WaitingQuestion, judged: Any, *, failed: bool) -> list[WaitingQuestion]:
-        """Note the outcome of a question that shares, and return the open questions that need no longer wait for it."""
+        """Note the outcome of a question that shares; return the open questions that need no longer wait for it."""
         released = [] if self.sharing is None else self.sharing.settle(waiting, judged, failed=failed)
         self._open.update({each.name: each for each in released})
         return released

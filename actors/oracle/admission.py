@@ -1,8 +1,7 @@
 """Admission of questions to the oracle: whether one is refused, when it may start, and whether it is asked again.
 
 A question is refused past its deadline. At a spend cap it is held, and the run stops; while the server is away it is
-held, and its deadline stops; or it is refused, where the configuration wants that. Otherwise it waits until concurrency
-and rate let it start.
+held, and its deadline stops; or it is refused, where the configuration wants that.
 
 A server may be away, or fail at one question only. So a question becomes a fallback only if the server has answered
 somebody else since it failed: another question, or the test question of the start, which is asked for this.
@@ -11,24 +10,24 @@ somebody else since it failed: another question, or the test question of the sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import structlog
 
 from actors.core.events import BreakerClosed, BreakerOpened, LimitChanged, SpendWarning, emit
-from actors.core.messages import QuestionName
+from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.oracle.call import Answer, fallback
-from actors.oracle.circuit_breaker import REFUSED, WAITED, BreakerState, CircuitBreaker
-from actors.oracle.pace import Pace
-from actors.oracle.queue import WaitingQuestion
+from actors.oracle.limits import REFUSED, WAITED, BreakerState, CircuitBreaker, Pace
 from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleSpentError
 from prism.llm.failure import reasons_to
-from prism.llm.gateway import GATEWAY
+from prism.llm.headers import GATEWAY
 from prism.rng import Draw, uniform
+from prism.sharing.archetypes import Place
 from prism.statechart import Oracle
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
@@ -57,6 +56,79 @@ def caps_of(config: OracleConfig) -> dict[str, float]:
     """Return `{cap: most}`, for each spend cap that is set: `calls`, `tokens` and `usd`."""
     caps = {"calls": config.max_calls, "tokens": config.max_tokens, "usd": config.max_usd}
     return {name: most for name, most in caps.items() if most is not None}
+
+
+class WaitingQuestion(NamedTuple):
+    """A question that has arrived, and the state of its way to an answer.
+
+    Args:
+        decided: its answer, while that is being sent.
+        tries: the times that it was asked; `attempts`: those that count; `unreadable`: those with an unusable answer.
+        failed_at: the time of its latest failure but the present one; its arrival before that.
+        place: its place among the questions that share judgements; None if it shares none.
+        lost_s: the seconds of all outages before its arrival.
+    """
+
+    question: Question[Any]
+    arrived: float
+    decided: Decided | None = None
+    tries: int = 0
+    attempts: int = 0
+    unreadable: int = 0
+    failed_at: float = 0.0
+    place: Place | None = None
+    lost_s: float = 0.0
+
+    @property
+    def name(self) -> QuestionName:
+        return name_of_question(self.question)
+
+    @property
+    def kind(self) -> Hashable:
+        """The tick of the question, and the common part of the prompts of its kind: the trigger, state and options.
+
+        Questions that failed are of another kind, behind all others: these may show that the server is there.
+        """
+        question = self.question
+        return question.tick, question.trigger, question.state, question.options, self.tries
+
+
+class FairQueue:
+    """A queue in which questions of one kind leave one after the other.
+
+    Kinds leave in the order in which their first questions arrived. Questions of a kind begin with the same text, which
+    a server with prefix caching then reads once, and not again after each question of another kind.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[Hashable, deque[WaitingQuestion]] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def put(self, waiting: WaitingQuestion, *, first: bool = False) -> None:
+        """Add a question; `first`: before all others, and the others of its kind follow it."""
+        self._size += 1
+        if not first:
+            self._kinds.setdefault(waiting.kind, deque()).append(waiting)
+            return
+        own = self._kinds.pop(waiting.kind, deque())
+        own.appendleft(waiting)
+        self._kinds = {waiting.kind: own, **self._kinds}
+
+    def first(self) -> WaitingQuestion | None:
+        """Return the next question without removing it; None when there is none."""
+        return next(iter(self._kinds.values()))[0] if self._kinds else None
+
+    def pop(self) -> WaitingQuestion:
+        """Remove and return the next question."""
+        kind, questions = next(iter(self._kinds.items()))
+        found = questions.popleft()
+        if not questions:
+            del self._kinds[kind]
+        self._size -= 1
+        return found
 
 
 class Call(NamedTuple):
@@ -103,10 +175,9 @@ class Outages:
         self.reason, self.detail = answer.reason, answer.detail
 
     def answered(self, now: float, *, was_open: bool) -> None:
-        """Note an answer. It ends the outage, unless the server has asked for a pause that is not over.
+        """Note an answer, to the probe of an open breaker or another call.
 
-        Args:
-            was_open: True if it answered the probe of an open breaker.
+        It ends the outage, unless the server has asked for a pause that is not over.
         """
         self.answered_at = now
         if self.since is not None and (was_open or now >= self._end):
@@ -158,9 +229,7 @@ class Admission:
         self._ticks = ticks
         self._can_test = self.holds and oracle.has_test
         self._is_busy = False
-        """True if the latest failure was one of `BUSY`."""
         self._is_away = False
-        """True if a probe has failed since the breaker opened."""
         self._outage = (math.inf, -math.inf)
         """The time of the latest probe that failed, after that of the latest answer before it."""
         # What listeners were told last: they are told of changes, and not of every call.
@@ -377,7 +446,6 @@ class Admission:
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _asked_pause_s(self, answer: Answer) -> float:
-        """Return the pause that the server asks for, at most `oracle.outage_patience_s`."""
         return min(answer.retry_after_s, self._config.outage_patience_s)
 
     def must_stop(self, answer: Answer) -> bool:
@@ -408,9 +476,6 @@ def pause_before(question: Question[Any], tries: int) -> float:
     """Return the seconds to wait before a question is asked again: 0.5 s, doubled each time up to 30 s, with jitter.
 
     The jitter is a function of the question alone, so that questions that failed together are not asked together.
-
-    Args:
-        tries: the times that it was asked, at least 1.
     """
     longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(tries - 1, 10))
     share = 0.5 + 0.5 * uniform(0, question.agent, question.tick, Draw.BACKOFF, tries)

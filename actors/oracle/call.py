@@ -26,12 +26,9 @@ class Answer(NamedTuple):
         reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
         detail: what happened, in words, for the log.
         content: what the oracle answered besides the option.
-        retry_after_s: the pause that the server asked for.
-        is_rate_limited: True if the server said that there were too many calls in a time.
         is_unreadable: True if the model answered, and what it said is of no use.
         method: how the oracle found its answer; empty for a fallback.
         spent: the calls to a model that it took.
-        judgement: the probabilities of all options, if they were asked for.
     """
 
     state: str
@@ -64,7 +61,6 @@ async def call_oracle(
     """Return the oracle's answer, or a fallback with the reason why there is none.
 
     Args:
-        within_s: the time that the call may take.
         samples: above 0, the oracle is asked for the probabilities of all options; if it has none, they are counted
             from so many answers.
         test: the number of a test question, which is asked in place of this one: its answer has no meaning.

@@ -10,8 +10,8 @@ import structlog
 
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import Effort, OracleState, SharingState
+from actors.oracle.admission import WaitingQuestion
 from actors.oracle.call import Answer
-from actors.oracle.queue import WaitingQuestion
 from prism.agents import FALLBACKS
 from prism.llm.spending import Latencies, Ledger, Spending
 from prism.sharing.archetypes import Role
@@ -29,12 +29,7 @@ LATEST_CHOICES, FEWEST_CHOICES = 1000, 100
 
 
 class FallbackShare:
-    """The share of fallbacks in the latest 1,000 choices, and its limit, which holds from 100 choices on.
-
-    Args:
-        most: the limit; None for no limit.
-        on_exceeded: called once when it is exceeded.
-    """
+    """The share of fallbacks in the latest 1,000 choices, and its limit, if any, which holds from 100 choices on."""
 
     def __init__(self, most: float | None, on_exceeded: Callable[[], None]) -> None:
         self._most = most
@@ -111,7 +106,7 @@ class OracleCounters:
         self._add(name, "calls")
 
     def count_retry(self, name: QuestionName, reason: str) -> Spending:
-        """Count a question that is asked again, because a call failed for this reason.
+        """Count a question that is asked again after a failure.
 
         Returns:
             The calls that the record of the retry must name: it must be appended to the log in the same turn.
@@ -121,11 +116,7 @@ class OracleCounters:
         return self.take_unlogged(name)
 
     def count_answer(self, decided: Decided, now: float, detail: str = "", question: str = "") -> None:
-        """Count an answer or a fallback.
-
-        Args:
-            detail: what happened, in words, if it is a fallback; `question`: the question's id.
-        """
+        """Count an answer, or a fallback with what happened and the question's id."""
         self._count_answer(decided)
         if decided.source not in FALLBACKS:
             self.latencies.add(decided.latency_s)
@@ -188,11 +179,9 @@ class OracleCounters:
         self._unlogged.pop(name, None)
 
     def state(self, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
-        """Return the counts so far, without the questions that a resume will ask and count again.
+        """Return the counts so far, without the open questions, which a resume will ask and count again.
 
-        Args:
-            is_open: returns whether the engine has no answer to a question yet.
-            has_ended: whether the oracle has ended. Until then, a later record will name the calls under way.
+        Until the oracle has ended, a later record will name the calls under way.
         """
         spent = Ledger(self.spent)
         for ledger in () if has_ended else self._unlogged.values():

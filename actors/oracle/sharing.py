@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actors.oracle.admission import WaitingQuestion
 from actors.oracle.call import Answer
 from actors.oracle.oracle_counters import OracleCounters
-from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing.archetypes import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import SharedCounts, SharingSummary, divergences, sharing_summary
@@ -19,12 +19,7 @@ from prism.statechart import Oracle
 
 
 class Sharing:
-    """The questions of a run that share judgements.
-
-    Args:
-        oracle: draws a person's choice from a judgement.
-        asker: returns the agent that a question is about.
-    """
+    """The questions of a run that share judgements; the oracle draws a person's choice from one."""
 
     def __init__(
         self, table: SharingTable, oracle: Oracle[Any], asker: Callable[[Question[Any]], StatefulAgent[Any]]
@@ -40,7 +35,6 @@ class Sharing:
         """`{what will be shared: the questions that wait for it}`, in the order of questions."""
         self._is_loaded = False
         self._calls = 0
-        """The calls that all judgements took."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
 
@@ -125,10 +119,7 @@ class Sharing:
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
         """Note the outcome of a question, and return the questions that waited for it and can go on now.
 
-        Args:
-            judged: its record, if it is a new one.
-            failed: whether it got no judgement. Then the first waiting question is asked for all in its place, and the
-                others wait for that one.
+        If it failed, the first waiting question is asked for all in its place, and the others wait for that one.
         """
         place = waiting.place
         if place is None:

@@ -22,13 +22,10 @@ from prism.statechart import Oracle
 
 
 class SingleCalls:
-    """The calls for some questions.
+    """The calls for some questions, in the tasks of the caller. The spend caps hold for these calls alone.
 
     Args:
         samples: above 0, it is asked for probabilities, counted from so many answers if it has none.
-        config: its limits; the spend caps hold for these calls alone.
-        prices: of the model's tokens.
-        tasks: the tasks of the calls under way.
     """
 
     def __init__(
@@ -42,7 +39,6 @@ class SingleCalls:
         self._calls = self._under_way = 0
         self.spent = Ledger()
         self._ended = asyncio.Event()
-        """Set when a call ends: then another may start."""
 
     def _used(self) -> dict[str, float]:
         usd = cost_usd(self.spent, self._prices) or 0.0
@@ -51,11 +47,7 @@ class SingleCalls:
     async def ask(
         self, agent: StatefulAgent[Any], question: Question[Any], on_answer: Callable[[Answer], None]
     ) -> None:
-        """Start the call for a question as soon as the limits allow it. An answer that is computed comes at once.
-
-        Args:
-            on_answer: called with the answer; a fallback has its reason.
-        """
+        """Start the call for a question as soon as the limits allow it. An answer that is computed comes at once."""
         while True:  # until it may start
             now, self._ended = anyio.current_time(), asyncio.Event()
             waiting = self._admission.arrived(question, now)  # the deadline is for the call alone
@@ -78,12 +70,7 @@ class SingleCalls:
     async def _call(
         self, agent: StatefulAgent[Any], question: Question[Any], call: Call, on_answer: Callable[[Answer], None]
     ) -> None:
-        """Ask the oracle.
-
-        Raises:
-            OracleOutageError: the server has been away for longer than a run waits.
-            OracleUnavailableError: there is no oracle to ask.
-        """
+        """Ask the oracle. Raises: OracleOutageError after an outage longer than a run waits, OracleUnavailableError."""
         with metered() as ledger:
             answer = await call_oracle(self._oracle, agent, question, call.within_s, self._samples)
         self.spent.add(ledger)

@@ -29,8 +29,7 @@ from actors.store.oracle_log import ANSWERS
 from actors.store.recovery import RecordedTicks, recover
 from actors.store.run import read_resolved
 from prism.agents import Trigger
-from prism.agents.questions import Decisions
-from prism.agents.waves import Wave
+from prism.agents.waves import Decisions, Wave
 from prism.columns import Columns, Ints
 from prism.config import Config
 from prism.domain import Domain

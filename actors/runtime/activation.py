@@ -27,9 +27,18 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, StatefulAgent, Trigger, Update
-from prism.agents.contexts import Contexts
-from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
-from prism.agents.waves import Kind, Updates, Wave, kind_of
+from prism.agents.waves import (
+    Answered,
+    Contexts,
+    Decisions,
+    Forms,
+    Kind,
+    QuestionKind,
+    Questions,
+    Updates,
+    Wave,
+    kind_of,
+)
 from prism.columns import Ints
 from prism.config import RunConfig
 from prism.domain import ALONE, Domain, HasTurns, Stretch

@@ -34,8 +34,7 @@ from actors.core.state import EngineState, RunState
 from actors.runtime.activation import Activation, Answers
 from actors.runtime.counters import Counters
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.agents.questions import Answered, Decisions, Questions
-from prism.agents.waves import Kind, Updates
+from prism.agents.waves import Answered, Decisions, Kind, Questions, Updates
 from prism.columns import Bundles, Column, Ints
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, planned

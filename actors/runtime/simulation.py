@@ -33,7 +33,7 @@ from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.supervisor import Supervisor
 from prism.agents import MOVED, Question
-from prism.agents.questions import Answered, Questions
+from prism.agents.waves import Answered, Questions
 from prism.columns import Bundles, Columns, Ints
 from prism.config import Config
 from prism.domain import Domain, HasTurns, Measure, Stretch

@@ -21,8 +21,7 @@ from actors.core.messages import Message
 from actors.store.journal import JOURNAL
 from actors.store.record import AGENT, Record, selected
 from prism.agents import Question, Update
-from prism.agents.contexts import SEEN
-from prism.agents.waves import Kind
+from prism.agents.waves import SEEN, Kind
 from prism.events import (
     INTERVENTIONS,
     QUESTIONS,

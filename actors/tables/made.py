@@ -23,7 +23,7 @@ from actors.tables.arrow import PART_ROWS, Coded, Columns
 from actors.tables.schema import attribute_columns, post_columns
 from actors.tables.ties import Edges, edges_of
 from prism.agents import DECIDED, MOVED, STALE, Source
-from prism.agents.contexts import SEEN
+from prism.agents.waves import SEEN
 from prism.columns import Ints, distinct
 from prism.config import Config
 from prism.domain import Domain

@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.llm.reasoning import DecisionClient, Reasoner
+from prism.llm.client import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, PolicyDecision, SimulationState
 from prism.quoting import quoted
 
@@ -38,11 +38,7 @@ class LLMAgent(Agent):
         self._reasoner = Reasoner(llm_client, "agent", clock)
 
     async def decide_action(self, state: SimulationState) -> Action:
-        """Return the action that the model proposes.
-
-        Raises:
-            LLMFailureException: no usable answer, after a second attempt where one could help.
-        """
+        """Return the action that the model proposes. Raises: as `propose`."""
         decision, chain = await self.propose(state)
         return Action.proposed(self.name, decision, chain)
 
@@ -59,8 +55,7 @@ class LLMAgent(Agent):
         return decision, chain
 
     @abstractmethod
-    def _construct_prompt(self, state: SimulationState) -> str:
-        """Return the whole prompt."""
+    def _construct_prompt(self, state: SimulationState) -> str: ...
 
     @abstractmethod
     def _validate_decision(self, decision: PolicyDecision) -> bool:

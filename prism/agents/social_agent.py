@@ -42,8 +42,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         engagement_threshold: replaces the persona's, and moves its low and high threshold with it; 0 to 1.
         timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
         pending_action: the action of a composing person once the text is done: like, reply or reshare.
-        told: the attributes that a model is told, each with its name in prompts; without any, all of them by their own
-            names.
+        told: the attributes that a model is told, with their names in prompts; None for all, by their own names.
 
     Raises:
         TypeError: the state is not an AgentState, or another value is of a wrong class.

@@ -35,12 +35,12 @@ def _from_slot(name: str) -> Callable[[F], F]:
 class StatefulAgent(Generic[S]):
     """An agent in a state. It keeps no reference to its chart, so a million agents share one.
 
+    Arguments, and assignments to them later, are checked. While a guard or an action of the agent is running, nothing
+    moves it: neither its state nor its ticks nor the depth of its history can be set.
+
     Args:
         max_history_depth: the most transitions in its history; the oldest is removed first. 0 keeps none.
         clock: turns ticks into the history's timestamps.
-
-    All of these, and an assignment to any of them later, are checked. While a guard or an action of the agent is
-    running, nothing moves it: neither its state nor its ticks nor the depth of its history can be set.
 
     Raises:
         TypeError: the state is not one of the agent's states, or the clock is not a simulated one.

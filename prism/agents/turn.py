@@ -1,7 +1,6 @@
 """One turn of an agent: it gets a trigger and gives exactly one answer, an update or a question.
 
-A turn is a pure function of the chart, the agent and the trigger. It does not wait and does not use tasks, so the same
-code runs in one task an agent, in a shared dispatcher, or in another process.
+A turn is a pure function of the chart, the agent and the trigger, so the same code runs in any task or process.
 """
 
 from __future__ import annotations
@@ -24,10 +23,7 @@ E = TypeVar("E")
 
 @unique
 class Source(StrEnum):
-    """The source of an update: a rule, an answer or a failure.
-
-    The last three leave the agent in its state; the others move it.
-    """
+    """The source of an update. The last three leave the agent in its state; the others move it."""
 
     RULE = "rule"
     ORACLE = "oracle"
@@ -51,15 +47,7 @@ STALE: Final = "stale"
 
 
 class Decision(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The answer to a question.
-
-    Args:
-        state: the option taken.
-        source: the oracle, or the kind of fallback.
-        asked: the tick of the question.
-        reason: the reason of a fallback; empty otherwise.
-        content: the content of the oracle's answer beyond the option, as JSON text.
-    """
+    """The answer to a question that was asked in a tick: an option, and as JSON text what the oracle said beyond it."""
 
     state: str
     source: str
@@ -105,10 +93,7 @@ class Question(msgspec.Struct, Generic[C], frozen=True, array_like=True, gc=Fals
 def turn(
     chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], *, ask: bool = True
 ) -> Update[Any] | Question[Any]:
-    """Return the agent's answer to a trigger.
-
-    Args:
-        ask: False takes the first option of every choice and never asks.
+    """Return the agent's answer to a trigger. Without `ask`, the first option of every choice is taken.
 
     Raises:
         Exception: any error of a row's action; the agent then stays where it was.
@@ -144,10 +129,7 @@ def turn(
 
 
 def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any], decision: Decision) -> Update[Any]:
-    """Return the update that a decision leads to.
-
-    Rows are selected as of the tick of the question, so the same row is run.
-    """
+    """Return the update of a decision. Rows are selected as of the tick of the question, so the same row is run."""
     before, choice = agent.state, None
     if decision.asked >= agent.entered:  # otherwise the agent has moved since
         agent.tick = decision.asked

@@ -86,8 +86,7 @@ def _shares(values: Floats) -> Floats:
 def _solved(values: Floats, design: Floats, target: Floats, parts: Floats) -> Floats:
     """Return the coefficients, shape (options, features), whose shares have these mean products with the features.
 
-    Args:
-        parts: shape (questions,): the weight of each in the means.
+    `parts`, shape (questions,), are the weights in the means.
     """
     from scipy.optimize import minimize  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 

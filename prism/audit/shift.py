@@ -327,9 +327,7 @@ def exchange_of(asked: Asked, leaning: Floats, theirs: Floats, p_recorded: float
 def followed(people: Ints, taken: Floats, seen: Floats, seed: int = 0) -> float:
     """Return the p value that answers do not follow what is seen, by exchanging the answers of each person.
 
-    Args:
-        taken: shape (questions, options): 1 for the option that was taken.
-        seen: shape (questions, features): what was seen.
+    `taken` has 1 for the option that was taken, shape (questions, options); `seen` has shape (questions, features).
     """
     groups = np.unique(people, return_inverse=True)[1]
     counts = np.bincount(groups)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from prism.audit.claims import WORST, Claim
-from prism.audit.record import Audit
+from prism.audit.record import WORST, Audit, Claim
 from prism.audit.shift import LEAST, Estimate, Shift
 from prism.wording import counted, without_place
 

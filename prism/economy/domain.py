@@ -14,8 +14,8 @@ from prism.economy.nation import ECONOMY_CHART, Nation, PolicyState, PolicyStep,
 from prism.economy.oracle import Components, EconomyModelOracle, EconomyOracle, model_components
 from prism.economy.world import EconomyWorld
 from prism.errors import ConfigError
+from prism.llm.client import DecisionClient
 from prism.llm.port import LanguageModel
-from prism.llm.reasoning import DecisionClient
 from prism.models import Component, GlobalState
 from prism.statechart import Oracle, Statechart
 

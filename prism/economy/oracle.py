@@ -18,11 +18,10 @@ from prism.config import Config, LLMConfig
 from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation, clock_of
 from prism.engines.econ_llm_engine import EconLLMEngine
 from prism.errors import OracleError
-from prism.llm.client import LLMClient
+from prism.llm.client import DecisionClient, LLMClient, asked_by
 from prism.llm.oracle import ModelOracle
 from prism.llm.port import LanguageModel
 from prism.llm.prompt import SHIPPED, Template, template_of
-from prism.llm.reasoning import DecisionClient, asked_by
 from prism.models import Component, GlobalState, SimulationState
 from prism.quoting import quoted
 from prism.statechart import Answer, Oracle

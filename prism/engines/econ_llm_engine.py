@@ -7,7 +7,7 @@ from typing import Final
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config import Config
 from prism.engines.llm_engine import LLMEngine
-from prism.llm.reasoning import DecisionClient
+from prism.llm.client import DecisionClient
 from prism.models import Action, GlobalState, SimulationState, StateUpdateDecision
 from prism.quoting import DATA, quoted
 
@@ -36,12 +36,7 @@ _QUESTIONS: Final = """Think step-by-step:
 
 
 class EconLLMEngine(LLMEngine):
-    """An engine of the interest rate; every other indicator stays as it is.
-
-    Args:
-        config: the settings of the run, whose simulated time the reasoning gets; None is the default time.
-        current_state: the state that the next turn starts from.
-    """
+    """An engine of the interest rate in the simulated time of a configuration; every other indicator stays as it is."""
 
     def __init__(
         self, config: Config | None = None, *, llm_client: DecisionClient, current_state: SimulationState | None = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.llm.reasoning import DecisionClient, Reasoner
+from prism.llm.client import DecisionClient, Reasoner
 from prism.models import Action, GlobalState, LLMReasoningChain, SimulationState, StateUpdateDecision
 
 _log = logging.getLogger(__name__)

@@ -34,11 +34,7 @@ _decode = json.JSONDecoder(parse_constant=_refuse).raw_decode
 
 
 def read_answer(text: str, read: Callable[[str], T], errors: tuple[type[Exception], ...]) -> T:
-    """Return the answer in a text: the text itself, or the last object in it that can be read.
-
-    Args:
-        read: returns the answer that a JSON text holds.
-        errors: what `read` raises if it holds none.
+    """Return the answer in a text: the text itself, or the last object in it that `read` can read.
 
     Raises:
         Exception: one of `errors`: that of the last object, or of the text if there is no object in it.

@@ -1,4 +1,4 @@
-"""A client that asks for an instance of a response model, and asks a second time if the first answer fails.
+"""A client that asks for an instance of a response model, and a component's question to it, whose reasoning is kept.
 
 In a run the client asks once. The oracle actor asks again: it knows outages, deadlines and caps, and counts each call.
 """
@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import anyio
 import msgspec
 
+from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.model import LLMConfig
 from prism.llm.answer import read_answer
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
+from prism.llm.port import SEEDS, ChatRequest, LanguageModel, Message
 from prism.llm.spending import count_call, counting_failures
+from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 from prism.quoting import quoted
 from prism.rng import WORLD, Draw, uniform
 from prism.statechart.oracle import ATTEMPT
 
 T = TypeVar("T", bound=msgspec.Struct)
+D = TypeVar("D", PolicyDecision, ValidationResult, StateUpdateDecision)
 _log = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 2
@@ -30,13 +33,7 @@ BACKOFF_MAX_S: Final = 5.0
 
 
 class Call(msgspec.Struct, Generic[T], frozen=True):
-    """One answered call, with the facts that a record of its reasoning needs.
-
-    Args:
-        response: the model's text, unchanged.
-        retry_count: 0 or 1.
-        duration_ms: the time that the answer took, without waits and failed attempts.
-    """
+    """One answered call: the model's text, unchanged, and the milliseconds of the answer without waits and failures."""
 
     value: T
     response: str
@@ -99,7 +96,6 @@ class LLMClient:
         Args:
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
             sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
-            asked_by: the asker's name, for messages.
             agent_name: the agent whose action it is about, for the line about a failure.
             record: gets the answer with the facts of the call.
 
@@ -122,13 +118,12 @@ class LLMClient:
             )
             attempt += 1
             try:
-                said, value = await self._attempt(request, response_model)
-                break
+                call = await self._attempt(request, response_model, attempt - 1)
+                record(call)
+                return call.value
             except LLMFailureException as error:
                 if attempt == self._attempts or (error.reason in FINAL and not error.is_answer):
-                    failure = LLMFailureException(
-                        error.reason, attempt, self._component, error.status_code, error.detail, error.latency_s
-                    )
+                    failure = error.by(self._component, attempt)
                     whose = f" agent={quoted(agent_name)}" if agent_name else ""
                     _log.log(
                         logging.ERROR if self._attempts == ATTEMPTS else logging.WARNING,  # the asker may ask again
@@ -141,32 +136,90 @@ class LLMClient:
                 told = (self._component, error.reason, attempt, wait_s, error.detail)
                 _log.warning("llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s", *told)
                 await self._sleep(wait_s)
-        duration_ms = round(said.latency_s * 1000)
-        record(Call(value, said.text, retry_count=attempt - 1, duration_ms=duration_ms, model=said.model))
-        return value
 
-    async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
-        """Return one answer, as text and as an instance: the text, or the last JSON object in it that fits.
-
-        The attempt is counted, also if it fails. An answer that cannot be read has cost its tokens too.
-        """
+    async def _attempt(self, request: ChatRequest, response_model: type[T], retry_count: int) -> Call[T]:
+        """Return one answer, of the text or the last JSON object in it that fits. It is counted, also if it fails."""
         with counting_failures():
             said = await self._model.complete(request)
         unreadable = msgspec.DecodeError, RecursionError
         try:
             value = read_answer(said.text, lambda text: msgspec.json.decode(text, type=response_model), unreadable)
         except unreadable as error:
-            count_call("invalid_response", said.latency_s, said.usage)
+            count_call("invalid_response", said.latency_s, said.usage)  # it has cost its tokens, too
             detail = f"{error}: {said.text[:120]!r}"
             raise LLMFailureException(
                 "invalid_response", component=self._component, detail=detail, latency_s=said.latency_s
             ) from error
         count_call("ok", said.latency_s, said.usage)
-        return said, value
+        return Call(value, said.text, retry_count, round(said.latency_s * 1000), said.model)
 
     async def aclose(self) -> None:
         """Close the model's connections."""
         await self._model.aclose()
+
+
+class DecisionClient(Protocol):
+    """A client that answers a prompt with an instance of a response model, or raises an LLMFailureException."""
+
+    async def call_with_retry(self, prompt: str, response_model: type[T]) -> T:
+        """Return the answer."""
+
+
+def asked_by(component: Component, agent_name: str, turn: int) -> str:
+    """Return the asker's name, for messages and for a tape: it differs for every question of a run."""
+    return f"{component} for {agent_name} in turn {turn}"
+
+
+class Reasoner:
+    """A component's way to a model. It logs every chain of reasoning, and every exchange, at DEBUG.
+
+    The clock turns a turn's number into the timestamp of a chain.
+    """
+
+    def __init__(self, client: DecisionClient, component: Component, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
+        self._client = client
+        self._component: Component = component
+        self._clock = clock
+
+    async def ask(
+        self, prompt: str, response_model: type[D], *, agent_name: str, turn: int
+    ) -> tuple[D, LLMReasoningChain]:
+        """Return the decision, and its chain of reasoning. The same prompt in another turn is another draw.
+
+        Raises:
+            LLMFailureException: no usable answer; it names the component that asked, even if several share the client.
+        """
+        component, calls, facts = self._component, list[Call[D]](), dict[str, Any]()
+        if isinstance(self._client, LLMClient):
+            asker = asked_by(component, agent_name, turn)
+            facts = {"sample": turn, "asked_by": asker, "agent_name": agent_name, "record": calls.append}
+        try:
+            found = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
+        except LLMFailureException as error:
+            if not facts:  # an `LLMClient` has logged it, with what it knows of the server
+                told = (component, quoted(agent_name), error.reason, error.attempts, error.detail)
+                _log.error("LLM_FAILURE component=%s agent=%s reason=%s attempts=%d error=%s", *told)
+            if error.component == component:
+                raise
+            raise error.by(component, error.attempts) from error
+        call = calls[0] if calls else Call(found, msgspec.json.encode(found).decode())
+        chain = LLMReasoningChain(
+            component=component,
+            agent_name=agent_name,
+            prompt=prompt,
+            response=call.response,
+            reasoning=found.reasoning,
+            timestamp=self._clock.at(turn),
+            duration_ms=call.duration_ms,
+            model=call.model,
+            retry_count=call.retry_count,
+            confidence=found.confidence,
+        )
+        _log.debug("%s", chain)
+        if _log.isEnabledFor(logging.DEBUG):  # prompts are long
+            texts = f"prompt={quoted(chain.prompt)} response={quoted(chain.response)}"
+            _log.debug("llm_exchange chain=%s %s", chain.chain_id, texts)
+        return found, chain
 
 
 def schema_of(model: type[msgspec.Struct]) -> dict[str, Any]:

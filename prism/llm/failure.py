@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Collection, Mapping
+from typing import Final, Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
 from prism.wording import clauses, cut
@@ -22,18 +22,13 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 """The reasons of a failed call. `refused` is about one question; with `client_error` every other would fail, too."""
 
-After = Literal["hold", "retry", "refuse", "stop"]
-AFTER: dict[Reason, After] = {
-    "timeout": "retry",
-    "overloaded": "hold",
-    "loading": "hold",
-    "server_error": "retry",
-    "connection_error": "hold",
-    "invalid_response": "retry",
-    "refused": "refuse",
-    "client_error": "stop",
+AFTER: Final[Mapping[str, tuple[Reason, ...]]] = {
+    "hold": ("overloaded", "loading", "connection_error"),
+    "retry": ("timeout", "server_error", "invalid_response"),
+    "refuse": ("refused",),
+    "stop": ("client_error",),
 }
-"""`{reason: what follows}`, in a run that waits for its server.
+"""`{what follows: reasons}`, in a run that waits for its server.
 
 hold: the server is to blame; the question is asked again for as long as its deadline allows, and deadlines stop in an
 outage. retry: the question may be to blame; it is asked `oracle.max_attempts` times, and then gets a fallback. refuse:
@@ -41,9 +36,8 @@ as retry, but it says nothing about the server. stop: every question would fail;
 """
 
 
-def reasons_to(*after: After) -> frozenset[str]:
-    """Return the reasons that are followed by one of these."""
-    return frozenset(reason for reason, what in AFTER.items() if what in after)
+def reasons_to(*after: str) -> frozenset[str]:
+    return frozenset(reason for what in after for reason in AFTER[what])
 
 
 _ACCOUNT = re.compile(
@@ -120,10 +114,8 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
     """A call that gave no usable answer.
 
     Args:
-        component: the component that asked: agent, engine, ollama, ...
         detail: a description, cut to one short line.
         latency_s: the time that the last attempt took.
-        retry_after_s: the pause that the server asked for.
         usage: the tokens that the call took all the same, as far as the server said.
         advice: what to do about it, as a part of a message; empty if unknown.
     """
@@ -149,6 +141,10 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 
+    def by(self, component: str, attempts: int) -> LLMFailureException:
+        """Return the same failure as one of another component, which knows no more of it than this."""
+        return LLMFailureException(self.reason, attempts, component, self.status_code, self.detail, self.latency_s)
+
     @property
     def is_answer(self) -> bool:
         """True if the server answered with success, and what it said is of no use."""
@@ -161,5 +157,4 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
 
     @property
     def told(self) -> str:
-        """Its detail, and what to do about it."""
         return clauses(self.detail, self.advice)

@@ -38,17 +38,13 @@ PROBE: Final = ChoiceRequest(
 )
 """A question with one right answer, so that the other letters are as unlikely as they get: the hardest test."""
 
-Fields = dict[str, Any]
-"""Fields of a request, as they are sent."""
-
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token and its probability, as one of two fields, with those that might have stood in its place.
+    """A token with those that might have stood in its place, and its probability in one of two forms.
 
     Args:
         logprob: the logarithm of the probability; servers write null, or -9999, for a token that cannot be.
         prob: the probability itself, as llama.cpp writes it after sampling.
-        top_logprobs, top_probs: the likeliest tokens in this place, in the same two forms.
     """
 
     token: str
@@ -90,7 +86,7 @@ def read_tokens(body: bytes) -> tuple[Token, ...]:
 class Form(NamedTuple):
     """A form of request in which some servers give the probabilities of letters: its fields, for these letters."""
 
-    fields: Callable[[Sequence[str]], Fields]
+    fields: Callable[[Sequence[str]], dict[str, Any]]
     max_tokens: int = 1
 
 
@@ -143,7 +139,7 @@ def at_temperature(weights: Sequence[float], temperature: float) -> tuple[float,
     return tuple(weight / sum(raised) for weight in raised)
 
 
-def _grammar(letters: Sequence[str]) -> Fields:
+def _grammar(letters: Sequence[str]) -> dict[str, Any]:
     """Return the fields of llama.cpp: one letter, and the probabilities after sampling with no option cut off.
 
     Some versions sample without the grammar first, and list what they sampled from. The bias keeps all letters there.

@@ -1,8 +1,7 @@
 """A client of a model's server: the part that is the same whatever the protocol is.
 
-A server is told the schema of an answer in one of three ways: as a schema; as JSON alone, with the schema in the
-prompt; or in the prompt alone. The first of them in which the server answers a test question holds for the whole run.
-Whatever else a server wants is a setting, `llm.request.extra_body`, and the line about a failed test says so.
+A server is told the schema of an answer as a schema, as JSON with the schema in the prompt, or in the prompt alone. The
+first of these ways that answers a test question holds for the whole run. Whatever else a server wants is a setting.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 import math
 import os
 import re
+import ssl
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,26 +19,33 @@ from string import ascii_uppercase
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
+from prism.credentials import VARIABLE
 from prism.errors import OracleUnavailableError
 from prism.llm import letters
-from prism.llm.address import Address, address_of, checked_host, tls_problem, verification
 from prism.llm.answer import extract_object
 from prism.llm.failure import FINAL, LLMFailureException, Usage
-from prism.llm.gateway import ALIVE, CONNECT_S, GATEWAY, Replied
+from prism.llm.headers import ALIVE, CONNECT_S, GATEWAY, REQUEST_ID, Replied
 from prism.llm.http import (
     HOOKS,
     LIMITS,
     PLAIN,
+    STREAMS,
+    Reply,
     StatusError,
     UnusableAnswerError,
     bounded_call,
+    read_reply,
     redacted,
     retry_after_s,
+    text_of,
+    usage_of,
 )
 from prism.llm.port import (
     SELF_TEST,
@@ -55,8 +62,6 @@ from prism.llm.port import (
     retry_until_usable,
     usable_answer,
 )
-from prism.llm.question_id import REQUEST_ID
-from prism.llm.reply import STREAMS, Reply, read_reply, text_of, usage_of
 from prism.wording import clauses
 
 WARM_UP: Final = 5.0
@@ -73,10 +78,36 @@ _REFUSING = frozenset({400, 404, 405, 415, 422, 500, 501})
 _KEY_HEADER = re.compile(r"\b(?:x-(?:[a-z]+-)*(?:key|token)|api-?key)\b", re.IGNORECASE)
 """The names of headers in which servers other than OpenAI's take a key."""
 _ELSE = "set llm.request.extra_body to what it takes (null leaves a field out), or another llm.model"
+CA_FILE: Final = "SSL_CERT_FILE"
+"""The environment variable that names a file of trusted certificates, as for OpenSSL."""
+
+_UNTRUSTED = re.compile(r"CERTIFICATE_VERIFY_FAILED\] certificate verify failed: (.*?)(?: \(_ssl\.c:\d+\))?$")
+_PLAIN = "WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"
+_OTHER_NAME = re.compile(r"mismatch|not valid for", re.IGNORECASE)
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a server. Its representation shows no secret.
+
+    Args:
+        host: scheme, name, port and path prefix, as they may be shown.
+        secrets: the texts that no message may show.
+        ca_files: `{setting or variable: file}` of certificates that it is trusted by, besides the public ones.
+    """
+
+    host: str
+    headers: dict[str, str]
+    query: dict[str, str]
+    has_key: bool
+    secrets: tuple[str, ...]
+    ca_files: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"Address({self.host!r})"
 
 
 class ModelClient(Backend):
-    """A client of a model's server. A subclass for each protocol makes the requests and reads the replies.
+    """A client of a model's server. A subclass for each protocol makes the requests.
 
     Raises:
         OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
@@ -92,7 +123,6 @@ class ModelClient(Backend):
     """The ways to ask for the probabilities of letters."""
 
     _path: str
-    """The path of the chat."""
     _http: httpx.AsyncClient
 
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None) -> None:
@@ -106,7 +136,6 @@ class ModelClient(Backend):
         self._host = self._address.host
         self._dialect: str = self.dialects[0]
         self._form: letters.Form | None = None
-        """The form in which the server gives sound probabilities of letters, if it does."""
 
     @property
     def identity(self) -> Identity:
@@ -153,16 +182,11 @@ class ModelClient(Backend):
         )
 
     @abstractmethod
-    def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]:
-        """Return the body of a chat; `limit` is the most tokens of the answer."""
+    def _body(self, request: ChatRequest, dialect: str, limit: int, temperature: float) -> dict[str, Any]: ...
 
     @abstractmethod
     async def _look_up(self) -> tuple[str, list[str] | None]:
-        """Return the server's version, if it has one, and the models that it lists; None if it shows no list.
-
-        Raises:
-            OracleUnavailableError: nobody answers.
-        """
+        """Return the server's version, if it has one, and its models; None if it shows no list. Raises: as `_get`."""
 
     async def chat(self, prompt: str, *, schema: dict[str, Any]) -> str:
         """Return the model's answer to one prompt: JSON, without any text around it."""
@@ -360,8 +384,8 @@ def _facts(reply: Reply, started_s: float) -> dict[str, Any]:
 def messages_of(messages: Sequence[Message], schema: dict[str, Any] | None, dialect: str) -> list[dict[str, str]]:
     """Return the chat as it is sent.
 
-    In the dialects that need it the schema stands in the system message, at the front, where prefix caches keep it. In
-    the last dialect that is a part of the user's first message: some models have no place for a system message.
+    The schema, if needed, ends the system message, where prefix caches keep it. In the last dialect that is a part of
+    the user's first message: some models have no place for a system message.
     """
     sent = [{"role": message.role, "content": message.content} for message in messages]
     if schema is not None and dialect in IN_PROMPT:
@@ -394,3 +418,91 @@ def full_name(model: str) -> str:
     """Return the name as Ollama compares it: in lower case, with its tag."""
     tagged = ":" in model.rpartition("/")[2]
     return (model if tagged else f"{model}:latest").lower()
+
+
+def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
+    """Return the address that the configuration means. The key is sent unless `llm.request.headers` has another.
+
+    Raises:
+        OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
+    """
+    host, key = checked_host(config.host), _read_key(environment, config.api_key_env)
+    secrets = {key} if key else set()
+
+    def filled(place: str, value: str) -> str:
+        def read(found: re.Match[str]) -> str:
+            variable = found[1] or found[2]
+            text = _read_key(environment, variable)
+            if text is None:
+                problem = f"the environment variable {variable} is not set; set it, or leave {place} out"
+                raise OracleUnavailableError(f"{place}: {problem}")
+            secrets.add(text)
+            return text
+
+        return VARIABLE.sub(read, value)
+
+    request = config.request
+    headers = {name: filled(f"llm.request.headers.{name}", value) for name, value in request.headers.items()}
+    if key and not any(name.lower() == "authorization" for name in headers):
+        headers = {"Authorization": f"Bearer {key}", **headers}
+    query = {name: filled(f"llm.request.query.{name}", value) for name, value in request.query.items()}
+    files = {"llm.ca_file": config.ca_file, f"${CA_FILE}": environment.get(CA_FILE)}
+    return Address(
+        host=host,
+        headers=headers,
+        query=query,
+        has_key=key is not None,
+        secrets=tuple(sorted(secrets, key=len, reverse=True)),  # one may be part of another
+        ca_files={place: file for place, file in files.items() if file and urlsplit(host).scheme == "https"},
+    )
+
+
+def _read_key(environment: Mapping[str, str], variable: str) -> str | None:
+    key = environment.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):  # the message of httpx would show it
+        message = f"the key in ${variable} has characters that no HTTP header may carry; set it again"
+        raise OracleUnavailableError(message)
+    return key or None
+
+
+def checked_host(host: str) -> str:
+    """Return the host as an address that may be shown: with a scheme, without a path's last slash."""
+    address = host if "://" in host else f"http://{host}"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"llm.host is not an address such as http://127.0.0.1:11434: {host!r}"
+        raise OracleUnavailableError(message)
+    return address.rstrip("/")
+
+
+def verification(address: Address) -> ssl.SSLContext | bool:
+    """Return the `verify` of an httpx client: True trusts the public authorities. Raises: OracleUnavailableError."""
+    if urlsplit(address.host).scheme != "https":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, and costs no time to make
+    if not address.ca_files:
+        return True
+    context = httpx.create_ssl_context(trust_env=False)
+    for place, file in address.ca_files.items():
+        try:
+            context.load_verify_locations(cafile=file)
+        except ssl.SSLError:
+            raise OracleUnavailableError(f"{place}: {file}: expected certificates in PEM, got none") from None
+        except OSError as error:
+            raise OracleUnavailableError(f"{place}: {file}: cannot be read: {error.strerror}") from None
+    return context
+
+
+def tls_problem(host: str, failure: LLMFailureException) -> OracleUnavailableError | None:
+    """Return the error of a connection that fails because of TLS; None if TLS is not to blame."""
+    if any(each in failure.detail for each in _PLAIN):
+        return OracleUnavailableError(f"{host} speaks no TLS; set llm.host to {host.replace('https:', 'http:', 1)}")
+    if (found := _UNTRUSTED.search(failure.detail)) is None:
+        return None
+    problem, advice = "is not trusted", "set llm.ca_file to the certificates of its authority"
+    if _OTHER_NAME.search(found[1]):
+        problem, advice = "is for another name", "set llm.host to that name"
+    return OracleUnavailableError(f"the certificate of {host} {problem}: {found[1]}; {advice}")

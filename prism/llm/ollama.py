@@ -47,10 +47,7 @@ _QUESTION = "next"
 
 
 class OllamaChatClient(ModelClient):
-    """A language model behind Ollama's `/api/chat`, and `/v1/systemone` where the server has it.
-
-    Ollama itself needs no secret in the environment; a proxy before it may.
-    """
+    """A language model behind Ollama's `/api/chat`, and `/v1/systemone` where the server has it."""
 
     component = COMPONENT
     kind = "Ollama server"

@@ -23,11 +23,7 @@ NOTES: Final = {
 
 
 class OpenAICompatClient(ModelClient):
-    """A language model behind `/v1/chat/completions`.
-
-    Args:
-        config: the base address (with or without `/v1`), model and sampling; num_ctx and keep_alive are not sent.
-    """
+    """A language model behind `/v1/chat/completions`; the host may end in `/v1`."""
 
     component = "openai"
     dialects = ("json_schema", "json_object", FREE)

@@ -53,13 +53,7 @@ _UNREADABLE = frozenset({"invalid_response", "not_an_option", "refused"})
 
 
 class ModelOracle(Oracle[S]):
-    """An oracle that asks a language model.
-
-    A subclass asks the question. Each call is counted for who asks: see `metered`.
-
-    Args:
-        model: the model that is asked; a `TapedModel` has a tape.
-    """
+    """An oracle that asks a language model; a `TapedModel` has a tape. Each call is counted: see `metered`."""
 
     source = "llm"
     method = "json"
@@ -70,7 +64,6 @@ class ModelOracle(Oracle[S]):
 
     @property
     def replays(self) -> bool:
-        """True if the answers come from a tape."""
         return self._tape is not None and self._tape.mode == "replay"
 
     @property
@@ -78,7 +71,6 @@ class ModelOracle(Oracle[S]):
         return not self.replays
 
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
-        """Return the chosen option. It raises as `answer`, which a subclass has."""
         states: type[S] = type(options[0])
         return states((await self.answer(agent, current_state, trigger, options, context)).state)
 
@@ -95,7 +87,6 @@ class ModelOracle(Oracle[S]):
             raise LLMFailureException("invalid_response", detail=f"it answered {said.text[:80]!r}")
 
     def _model_of(self, agent: Any) -> str:  # noqa: ARG002  # of one model, all agents ask the same
-        """Return the name of the model that is asked about an agent; empty for `llm.model`."""
         return ""
 
     async def record_fallback(self, question: bytes, source: str, reason: str) -> None:
@@ -103,7 +94,6 @@ class ModelOracle(Oracle[S]):
             await self._tape.record_fallback(question, RecordedFallback(source, reason))
 
     async def recorded_fallback(self, question: bytes) -> tuple[str, str] | None:
-        """Return source and reason of the fallback on the tape; None if the model answered."""
         found = None if self._tape is None else await self._tape.recorded_fallback(question)
         return None if found is None else (found.source, found.reason)
 
@@ -136,8 +126,7 @@ class ModelOracle(Oracle[S]):
         return found if isinstance(found, Distribution) else None
 
     @abstractmethod
-    def asker_name(self, agent: Any, trigger: str, context: Any) -> str:
-        """Return the `asked_by` of the requests that a question leads to."""
+    def asker_name(self, agent: Any, trigger: str, context: Any) -> str: ...
 
 
 class SocialModelOracle(ModelOracle[AgentState]):
@@ -147,12 +136,10 @@ class SocialModelOracle(ModelOracle[AgentState]):
     seed that is a function of the settings, the agent and the tick. So the same answer can be asked for again.
 
     Args:
-        config: its settings: template, temperature and seed.
         seed: the run's seed, for draws from probabilities and for the order of options.
         chart: the chart, whose labels are the words for options.
         descriptions: the words for options without a label; by default, of the social states.
         writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
-        tick_s: simulated seconds a tick.
     """
 
     judges = True
@@ -265,7 +252,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
         )
 
     async def _named(self, prompt: ChoicePrompt, number: int = 0) -> int:
-        """Return the number of the option that the model names; `number` as in `_request`."""
         request = self._request(prompt.agent, prompt.messages(), options_schema(prompt.shown, CHOICE), number=number)
         words = await self._told(request, lambda said: read_choice(said, prompt.options, CHOICE))
         return prompt.options.index(words)
@@ -282,7 +268,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
         return _asked_by(agent)
 
     def _model_of(self, agent: Any) -> str:
-        """Return the name of the model that is asked about an agent; empty for `llm.model`."""
         return model_named(self._config, getattr(agent, "attributes", {}))
 
     def _request(

@@ -1,6 +1,6 @@
 """The interface of language models, the records that go through it, and the backends that come with PRISM.
 
-Adapters, the tape, and anything that limits or observes calls have this interface, so they can be stacked in any order.
+Adapters and the tape have this interface, so they can be stacked in any order.
 """
 
 from __future__ import annotations
@@ -37,17 +37,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, tag="chat"):
-    """A chat to be completed.
+    """A chat to be completed. Neither `asked_by` nor `attempt` is part of its identity.
 
     Args:
         messages: the chat so far; the text that is the same in every call comes first.
         schema: the JSON schema of the answer; None for free text.
-        seed: of the server's sampling.
         sample: distinguishes draws from the same chat; equal requests with sample 0 share one answer.
         max_tokens: the longest answer; None is the configured one.
-        asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
-        attempt: the number of unusable answers that it has had. It varies the sampling and the limit, and is not part
-            of the request's identity either.
+        asked_by: the asker's name, for messages: "agent 12 in tick 340".
+        attempt: the number of unusable answers that it has had. It varies the sampling and the limit.
         model: the name of the model on the same server that is asked; empty for the configured one.
     """
 
@@ -71,11 +69,9 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, tag="chat"):
 
 
 class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True, tag="choice"):
-    """A decision over named options.
+    """A decision over named options, by instructions and a situation (`state`) in words.
 
     Args:
-        state: the situation, in words.
-        instructions: the question.
         options: the meaning of each option, by its name; None if the name says enough.
         lettered: the chat that asks the same by letters, A for the first option; empty if it is made of the others.
         sample, asked_by, model: as in `ChatRequest`.
@@ -113,8 +109,7 @@ class Completion(Called, frozen=True, kw_only=True, tag="completion"):
 class Distribution(Called, frozen=True, kw_only=True, tag="distribution"):
     """The weight that a model gives to each option, in the order of the request; the sum is positive.
 
-    Args:
-        method: `systemone`, or `logprobs` for the probabilities of letters.
+    The method is `systemone`, or `logprobs` for the probabilities of letters.
     """
 
     probabilities: dict[str, float]
@@ -132,8 +127,6 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """The settings that an answer depends on, besides the request.
 
     Args:
-        backend: ollama or openai.
-        model: the model's name.
         dialect: how the server is told a schema; `none` if the schema stands in the prompt alone.
         options: the sampling options that go with every request.
         extra_body: the user's own fields of every request, as JSON; empty if there are none.
@@ -188,9 +181,7 @@ class LanguageModel(Protocol):
         return None
 
     async def check(self) -> Health:
-        """Return the model's health; check that it is there, loaded, and answers within a schema.
-
-        Call it once, at start.
+        """Return the model's health; check once, at start, that it is there, loaded, and answers within a schema.
 
         Raises:
             OracleUnavailableError: it cannot be used; the message is one line that says what to do.
@@ -206,9 +197,7 @@ class LanguageModel(Protocol):
 class Backend(LanguageModel):
     """A language model of one kind: a subclass has `complete`, and `choose` if it gives probabilities.
 
-    Args:
-        config: the settings of `llm`.
-        environment: the variables with the secrets.
+    The environment has the variables with the secrets.
     """
 
     component: str
@@ -288,10 +277,9 @@ def log_prompt(request: ChatRequest | ChoiceRequest) -> None:
 
 
 def follows_schema(text: str, *, loosely: bool = False) -> bool:
-    """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
+    """Return whether the answer to `SELF_TEST` is JSON within its schema.
 
-    Args:
-        loosely: allow text around it, other keys, and upper case, as the oracle does.
+    `loosely` allows text around it, other keys, and upper case, as the oracle does.
     """
     try:
         found = msgspec.json.decode((loosely and extract_object(text)) or text)
@@ -309,10 +297,7 @@ async def usable_answer(complete: Callable[[ChatRequest], Awaitable[Completion]]
 
 
 async def retry_until_usable(ask: Callable[[int], Awaitable[T]], usable: Callable[[T], bool] = lambda _: True) -> T:
-    """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
-
-    Args:
-        ask: asks with this seed: the same one would give the same unusable answer again.
+    """Return a usable answer to `ask(seed)`. Ask up to five times: at start, no later call mends a bad answer.
 
     Raises:
         LLMFailureException: there is none; a final failure and a second timeout end the attempts at once.

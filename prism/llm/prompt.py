@@ -11,9 +11,7 @@ To ask a recorded question again, with another wording, order or persona format:
     options = [type(agent.state)(option) for option in question.options]
     prompt = oracle.prompt(agent, agent.state, question.trigger, options, question.context)  # as in the run
     other = msgspec.structs.replace(prompt, template=template_of("list"), order=(2, 0, 1, 3), persona="prose")
-    other.messages()                                # the chat that is answered in JSON; `lettered()`: with a letter
     found = await oracle.judgement(other, samples)  # the model's probabilities, or the shares of so many answers
-    found.probabilities                             # in the order of `options`, whatever the order shown
 """
 
 from __future__ import annotations
@@ -75,24 +73,17 @@ _PART: Final = re.compile(r"\{\{|\}\}|\{ *([A-Za-z_][\w.]*) *\}")
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A template.
-
-    Args:
-        text: as the user wrote it.
-        source: its name, for messages.
-    """
+    """A template: the text as the user wrote it, and its name for messages."""
 
     text: str
     source: str = PATH
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of its text, as the manifest of a run has it."""
         return sha256(self.text.encode()).hexdigest()
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """The placeholders in it, each once, in their order."""
         return tuple(dict.fromkeys(_names(self.text)))
 
     def check(
@@ -123,11 +114,7 @@ class Template(msgspec.Struct, frozen=True):
                 raise ConfigError(self.source, f"the template has no {{{name}}}, {PLACEHOLDERS[name]}")
 
     def fill(self, value: Callable[[str], str]) -> tuple[Message, ...]:
-        """Return the messages: the system message first, unless it is empty.
-
-        Args:
-            value: a function that returns the text for the name of a placeholder.
-        """
+        """Return the messages, filled with what `value` returns for placeholders: the system message first, if any."""
         rules, divider, rest = f"\n{self.text}".partition(f"\n{DIVIDER}\n")
         parts = (("system", rules), ("user", rest)) if divider else (("user", rules),)
         filled = [(role, _filled(part, value)) for role, part in parts]
@@ -141,7 +128,6 @@ def _names(line: str) -> Iterator[str]:
 
 
 def _problem(name: str, attributes: Collection[str] | None, known: Collection[str]) -> str | None:
-    """Return what is wrong with a placeholder; None if it is known."""
     head, _, rest = name.partition(".")
     if rest and f"{head}.NAME" in known:
         if head == "attributes" and attributes is not None and rest not in attributes:
@@ -172,7 +158,6 @@ def _filled(part: str, value: Callable[[str], str]) -> str:
 
 
 def template_file(name: str) -> Traversable:
-    """Return the file of a template that comes with PRISM."""
     return files("prism.llm").joinpath("prompts", f"{name}.txt")
 
 
@@ -218,8 +203,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
     """A question, ready to be put to a model.
 
     Args:
-        template: the template; persona: the format of the person, in place of the template's.
-        agent, state, trigger, context: as an oracle gets them.
+        persona: the format of the person, in place of the template's.
         options: the words for the options, in the order of the question; the first is the fallback.
         order: the numbers of the options in the order in which they are shown.
         tick_s: simulated seconds a tick.
@@ -245,11 +229,7 @@ class ChoicePrompt(msgspec.Struct, frozen=True):
         return tuple(self.options[number] for number in self.order)
 
     def messages(self, answer: str = BY_NAME) -> tuple[Message, ...]:
-        """Return the chat in which the model names an option.
-
-        Args:
-            answer: what it says about the form of the answer.
-        """
+        """Return the chat in which the model names an option; `answer` is what it says about the form of the answer."""
         return self._filled("\n".join(f"- {each}" for each in self.shown), answer)
 
     def lettered(self) -> tuple[Message, ...]:
@@ -318,7 +298,6 @@ def person_text(agent: Any) -> str:
 
 
 def _told(agent: Any) -> dict[str, str]:
-    """Return what is told of a person, by its name."""
     told = {"name": _quoted(agent, "name"), "interests": ", ".join(_interests(agent))}
     told["personality"] = _quoted(agent, "personality")
     return told | {in_one_line(fact): _said(value) for fact, value in facts_of(agent).items()}

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import reduce
 from time import perf_counter
 from typing import Final, Literal
 
@@ -35,11 +36,7 @@ class Latencies:
         self._buckets[math.ceil(math.log2(within_s / _LEAST_S) * _STEPS_PER_DOUBLING)] += number
 
     def percentile(self, share: float) -> float:
-        """Return the duration that this share of them does not exceed (nearest rank); 0 where there are none.
-
-        Args:
-            share: above 0, at most 1.
-        """
+        """Return the duration that this share, above 0, does not exceed (nearest rank); 0 where there are none."""
         left = math.ceil(share * self._buckets.total())
         for bucket, count in sorted(self._buckets.items()):
             left -= count
@@ -59,11 +56,10 @@ PRICED_TOKENS: Final = 1_000_000
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The calls with one outcome.
+    """The calls with one outcome: `ok`, a reason of a failure, or `cancelled`.
 
     Args:
-        outcome: `ok`, a reason of a failure, or `cancelled`.
-        calls: their number; `latency_s`: the seconds that they took together.
+        latency_s: the seconds that they took together.
         prompt_tokens: tokens read, with those in the server's cache; `cached_tokens`: those alone.
     """
 
@@ -155,10 +151,7 @@ def tokens_of(spending: Iterable[Spent]) -> int:
 
 
 def cost_usd(spending: Iterable[Spent], prices: PricesConfig) -> float | None:
-    """Return the cost of calls in US dollars; None without prices.
-
-    A server that does not tell its cached tokens is paid for all of them.
-    """
+    """Return the cost of calls in US dollars; None without prices. Cached tokens that are not told are paid in full."""
     if prices.input is None or prices.output is None:
         return None
     cached = prices.input if prices.cached is None else prices.cached
@@ -182,14 +175,13 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """The counts at one moment.
 
     Args:
-        calls: calls by outcome; every outcome is there.
-        latency_s: seconds spent on them, by outcome.
+        calls, latency_s: calls and the seconds that they took by outcome; every outcome is there.
         latency_s_p50, latency_s_p95, latency_s_p99: of the calls that were answered; 0 if there were none.
         prompt_tokens, completion_tokens: tokens that the model read and wrote, also for unusable answers. Those of
             failed calls count as far as the server said; those of cancelled calls are not known.
         cached_tokens: those of the prompt tokens that were in the server's cache.
-        wasted_tokens: tokens of the calls whose answer was not used.
-        cost_usd, wasted_usd: the cost of all calls, and of the wasted ones; None without `llm.prices`.
+        wasted_tokens, wasted_usd: of the calls whose answer was not used.
+        cost_usd: None without `llm.prices`.
     """
 
     calls: dict[Outcome, int]
@@ -208,16 +200,9 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
 def statistics_of(
     spending: Iterable[Spent], latencies: Latencies, prices: PricesConfig | None = None
 ) -> OracleStatistics:
-    """Return the statistics of calls, each outcome of which is in `spending` once.
-
-    Args:
-        prices: of the model; None if they do not matter.
-    """
+    """Return the statistics of calls, each outcome of which is in `spending` once."""
     found, priced = {spent.outcome: spent for spent in spending}, prices or PricesConfig()
-    whole = _NONE
-    for spent in found.values():
-        whole = whole.plus(spent)
-    unused = wasted(found.values())
+    whole, unused = reduce(Spent.plus, found.values(), _NONE), wasted(found.values())
     p50, p95, p99 = (latencies.percentile(share) for share in (0.50, 0.95, 0.99))
     return OracleStatistics(
         calls={outcome: found.get(outcome, _NONE).calls for outcome in OUTCOMES},

@@ -1,8 +1,7 @@
 """The tape of a run: the answers of its language model, and what was decided without them.
 
-A taped model records its answers, or reads them from the record. The answer returned is always the one on the tape. So
-a run that records and a run that replays see the same answers, even if two equal questions were under way at once and
-the model answered them differently, or failed once.
+The answer returned is always the one on the tape. So a run that records and a run that replays see the same answers,
+even if two equal questions were under way at once and the model answered them differently, or failed once.
 """
 
 from __future__ import annotations
@@ -64,11 +63,7 @@ class TapeError(OracleUnavailableError):
 
 
 def check_place(path: Path) -> None:
-    """Refuse a place where no tape can be made.
-
-    Raises:
-        TapeError: its directory does not exist.
-    """
+    """Refuse a place without a directory, where no tape can be made. Raises: TapeError."""
     if not path.parent.is_dir():
         raise TapeError(path, "its directory does not exist; make it first")
 
@@ -81,9 +76,8 @@ class TapeFile:
     refused, which could keep a query busy for ever.
 
     Args:
-        path: the file. In mode `record` it is created if it does not exist; its directory has to exist.
-        mode: `record` to read and write, `replay` to read, `look` to read without a change to any file beside it: the
-            run that records it may be going on, or may have been killed.
+        mode: `record` to read and write, and to make the file; `replay` to read; `look` to read without a change to any
+            file beside it: the run that records it may be going on, or may have been killed.
 
     Raises:
         TapeError: the file does not exist, is not a tape, or comes from a newer version.
@@ -184,7 +178,6 @@ class TapeFile:
 
     @contextmanager
     def _statement(self, problem: str) -> Iterator[None]:
-        """Turn the errors of SQLite into those of a tape."""
         try:
             yield
         except sqlite3.Error as error:
@@ -266,13 +259,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TapeMissError(TapeError):
-    """A question in a replay that was never recorded.
-
-    Args:
-        asked_by: the asker: "agent 12 in tick 340".
-        prompt: the question; the message shows its first 200 characters.
-        differences: the settings in which the question differs from the recorded ones: "llm.model a, not b".
-    """
+    """A question in a replay that was never recorded: its first 200 characters are shown."""
 
     def __init__(self, path: Path, asked_by: str, prompt: str, differences: Sequence[str] = ()) -> None:
         self.asked_by, self.prompt, self.differences = asked_by, prompt, tuple(differences)
@@ -332,10 +319,9 @@ class TapedModel:
     """A language model whose answers, failures included, are on a tape.
 
     Args:
-        model: the model that is asked. A replay asks no model: there it may be None, and the tape's header names the
-            model; or an adapter, so that a question asked with other settings than the recorded ones is a miss.
-        mode: `record` answers from the tape if it can, asks for the other answers and records them; `replay` answers
-            from the tape only.
+        model: the model that is asked. A replay asks none: there it may be None, and the header names the model; or an
+            adapter, so that a question asked with other settings than the recorded ones is a miss.
+        mode: `record` answers from the tape if it can, and records the other answers; `replay` asks for none.
     """
 
     def __init__(self, model: LanguageModel | None, tape: Tape, mode: Literal["record", "replay"]) -> None:
@@ -423,10 +409,8 @@ class TapedModel:
     async def forget(self, asked_by: str, *, answers: bool = False) -> None:
         """Remove the failed calls of one asker from a tape that is being recorded, so that they are made again.
 
-        It is for a question that is asked again, now or by a resumed run: nothing followed from its failure.
-
-        Args:
-            answers: remove the texts that the asker got, too, because they cannot be read.
+        It is for a question that is asked again, now or by a resumed run: nothing followed from its failure. With
+        `answers`, the texts that the asker got go too, because they cannot be read.
         """
         if self.mode == "record":
             with anyio.CancelScope(shield=True):

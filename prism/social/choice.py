@@ -24,9 +24,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from prism.agents.questions import QuestionKind, Questions
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
+from prism.agents.waves import QuestionKind, Questions
 from prism.columns import Floats, Ints
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS

@@ -13,10 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from prism import kernels
-from prism.agents.questions import Answered, Decisions, Forms, QuestionKind, Questions
 from prism.agents.social_agent import ANYBODY
 from prism.agents.turn import Decision, Source
-from prism.agents.waves import Kind, Wave
+from prism.agents.waves import Answered, Decisions, Forms, Kind, QuestionKind, Questions, Wave
 from prism.columns import Ints, begins_run
 from prism.config import FeedConfig
 from prism.config.model import ACTIONS as INTENDED

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.bytes_kernel import NUMBER_BYTES
-from prism.agents.contexts import Contexts
+from prism.agents.waves import Contexts
 from prism.columns import Ints
 from prism.kernels import Held, handed_over
 from prism.rows import Heap, Values

@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism import kernels
-from prism.agents.questions import Questions
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
-from prism.agents.waves import Encoded, Kind, Updates, Wave
+from prism.agents.waves import Encoded, Kind, Questions, Updates, Wave
 from prism.columns import (
     AGENTS,
     Column,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.llm.reasoning import DecisionClient, Reasoner
+from prism.llm.client import DecisionClient, Reasoner
 from prism.models import Action, LLMReasoningChain, ValidationResult
 
 
@@ -20,11 +20,7 @@ class Validator(ABC):
 
 
 class LLMValidator(Validator):
-    """A validator whose judgements come from a model. A subclass adds the domain.
-
-    Args:
-        clock: gives each turn the timestamp of its reasoning.
-    """
+    """A validator whose judgements come from a model. A subclass adds the domain."""
 
     def __init__(self, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
         self._reasoner = Reasoner(llm_client, "validator", clock)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from prism.audit.claims import Claim, carried
-from prism.audit.record import Audit, judged
+from prism.audit.record import Audit, Claim, carried, judged
 from prism.audit.shift import Estimate, Exchange, Shift
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prism.audit.choices import Recorded, fitted, tilted
-from prism.audit.claims import Claim, combined, verdict_on
+from prism.audit.record import Claim, combined, verdict_on
 from prism.audit.shift import Estimate
 from tests.catalogue import catalogue
 

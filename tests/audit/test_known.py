@@ -4,8 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from prism.audit.known import known_of, share_over_people, stems
-from prism.audit.oracle import Informant
+from prism.audit.known import Informant, known_of, share_over_people, stems
 from prism.audit.variety import Variety, calibration_of, variety_of
 from prism.columns import Floats, Ints
 from prism.errors import OracleResponseError

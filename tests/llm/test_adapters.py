@@ -10,8 +10,8 @@ import pytest
 from prism.config import RequestConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, LLMFailureException, OllamaChatClient, OpenAICompatClient
-from prism.llm.address import address_of
 from prism.llm.http import LONGEST_S, retry_after_s
+from prism.llm.model_client import address_of
 from prism.llm.ollama import most_tokens
 from tests.catalogue import catalogue
 from tests.llm.support import (

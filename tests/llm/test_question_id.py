@@ -11,7 +11,7 @@ import pytest
 from prism.config import PricesConfig
 from prism.llm import OUTCOMES, REASONS, LLMClient, LLMConfig, LLMFailureException, SocialModelOracle, Tape, TapedModel
 from prism.llm.failure import Usage
-from prism.llm.question_id import ASKED, Asked, question_id
+from prism.llm.headers import ASKED, Asked, question_id
 from prism.llm.spending import Spent, cost_usd, count_call, metered, wasted
 from tests.catalogue import catalogue
 from tests.docs.pages import section

@@ -8,7 +8,7 @@ import pytest
 
 from prism.errors import OracleUnavailableError
 from prism.llm import LLMConfig, ModelOracle, OllamaChatClient, OpenAICompatClient, SocialModelOracle
-from prism.llm.reply import STREAMS
+from prism.llm.http import STREAMS
 from prism.statechart import AgentState
 from tests.llm.support import BACKENDS, OPTIONS, Person, canned, config_for, failing, serving, unavailable
 from tests.patience import HANG_S

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from prism.llm.http import RefusedAnswerError, UnusableAnswerError
+from prism.llm.http import RefusedAnswerError, Reply, UnusableAnswerError, read_reply, text_of
 from prism.llm.model_client import added
-from prism.llm.reply import Reply, read_reply, text_of
 from tests.catalogue import catalogue
 
 YES = '{"answer": "yes"}'

@@ -68,9 +68,7 @@ def seed_of_way(config: Config, number: int) -> str:
 def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
     """Return the ways in which a run's questions are asked again: the first one is its own way with another seed.
 
-    Args:
-        other: `a.b=value` each: the settings of another model or host. Another temperature alone takes the place of
-            the one that is asked by default.
+    Another temperature alone takes the place of the one that is asked by default.
     """
     llm, seed = config.llm, config.simulation.seed
 
@@ -113,7 +111,6 @@ def ways_of(config: Config, other: Sequence[str]) -> list[Way]:
 
 
 def _persona(prompt: ChoicePrompt) -> Any:
-    """Return the format in which a prompt describes the person."""
     return prompt.persona or ("list" if "{person_list}" in prompt.template.text else "prose")
 
 
@@ -137,11 +134,9 @@ class Answers(NamedTuple):
 
 
 class Asker:
-    """Asks the questions of a study.
+    """Asks the questions of a study, and keeps the answers on tapes: one that is there is not asked for again.
 
-    Args:
-        place: the directory of the tapes: an answer that is on one is not asked for again.
-        overrides: `a.b=value` each: settings of the oracle that hold for all ways.
+    The overrides, `a.b=value` each, hold for all ways.
     """
 
     def __init__(self, study: Study, place: Path, overrides: Sequence[str] = ()) -> None:
@@ -151,11 +146,7 @@ class Asker:
         """The calls so far; those whose answers were kept count, too."""
 
     async def check(self, way: Way) -> None:
-        """Look at the server and the model of a way before anything is asked.
-
-        Raises:
-            OracleUnavailableError: the model cannot be asked.
-        """
+        """Look at the server and the model of a way before anything is asked. Raises: OracleUnavailableError."""
         async with open_oracle(self.config(0, way.name, way.overrides), MODEL.oracle, None):
             pass
 
@@ -168,11 +159,7 @@ class Asker:
         return self._configs[cell, way]
 
     async def answers(self, way: Way, asked: Mapping[int, Asking]) -> Answers:
-        """Ask questions, by their numbers, in one way.
-
-        Raises:
-            OracleUnavailableError: the model cannot be asked, or stayed away.
-        """
+        """Ask questions, by their numbers, in one way. Raises: as `put`."""
         options = self._study.options
         found: dict[int, Floats] = {}
         orders: dict[int, tuple[int, ...]] = {}
@@ -210,10 +197,7 @@ class Asker:
     async def put(
         self, config: Config, made: Callable[[Any], Any], questions: Questions, note: Note, samples: int = 0
     ) -> tuple[Any, str]:
-        """Put questions through an oracle, and return it, and its model in words.
-
-        Args:
-            made: makes the oracle, of the model.
+        """Put questions through the oracle that is made of the model; return it, and its model in words.
 
         Raises:
             OracleUnavailableError: the model cannot be asked, or stayed away.

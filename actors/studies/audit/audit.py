@@ -30,10 +30,8 @@ from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.record import CellState, ExperimentRecord, is_experiment, read_experiment_record
 from prism.agents import Question
 from prism.audit.choices import ChoiceModel, Recorded, fitted
-from prism.audit.claims import Claim
-from prism.audit.known import Known, known_of, share_over_people, stems
-from prism.audit.oracle import Informant, InformantOracle, Text
-from prism.audit.record import Audit, Decider, judged
+from prism.audit.known import Informant, InformantOracle, Known, Text, known_of, share_over_people, stems
+from prism.audit.record import Audit, Claim, Decider, judged
 from prism.audit.shift import Asked, Estimate, Exchange, Position, Shift, exchange_of, followed, positions_of, shift_of
 from prism.audit.variety import Variety, calibration_of, variety_of
 from prism.audit.words import paragraph_of
@@ -239,7 +237,6 @@ class Auditing:
         ]
 
     async def _informed(self, asker: Asker) -> tuple[Known, dict[str, float]]:
-        """Ask what is being studied, and the plain question, whose answer is shares of the options."""
         study = self.study
         by_cell: dict[int, list[int]] = {}
         for row, each in study.sample.items():
@@ -279,7 +276,6 @@ class Auditing:
         return replace(found, missing=dict(missing)), shares
 
     def _positions(self, answers: Mapping[str, Answers], seed: int) -> tuple[Position, ...]:
-        """Return the effects of places: of the recorded answers, and of those in another order."""
         study, options = self.study, self.study.options
         ways = ("order",) if study.run(0).config.llm.order == "fixed" else (AGAIN, "order")
         shown = [answers[name] for name in ways if name in answers]
@@ -384,8 +380,6 @@ def naming_other(is_other: bool) -> Iterator[None]:
 
 
 class _Compared:
-    """The askings of the sample side by side."""
-
     def __init__(self, study: Study, recorded: Recorded, again: Answers) -> None:
         self._study, self._recorded, self._again = study, recorded, again
         self._taken = np.eye(len(recorded.options))[recorded.chosen]

@@ -22,7 +22,7 @@ from actors.studies.causes.search import Processes
 from actors.studies.causes.track import track_of
 from actors.studies.experiments.run_measures import measured
 from prism.audit.choices import ChoiceModel, Recorded, fitted, tilted
-from prism.audit.claims import Claim, carried
+from prism.audit.record import Claim, carried
 from prism.columns import Floats, Ints
 from prism.domain import Domain
 from prism.statechart import Judgement, Oracle
@@ -61,8 +61,6 @@ class ModelledChoices(Oracle[Any]):
 
 
 class _Tracks(Track):
-    """The tracks of several measures of one future, as one."""
-
     def __init__(self, tracks: Sequence[Track]) -> None:
         self.each = tracks
 
@@ -133,7 +131,6 @@ class Carrying(NamedTuple):
         replicates: `{condition: (run, draw)}` of each seed of an experiment, or of each draw of one run.
         values: `{(condition, seed): {measure: value}}` as an experiment has them; empty for a run.
         draws: the resamples of the people.
-        jobs: futures at once; the result is the same.
     """
 
     study: Study
@@ -155,7 +152,6 @@ class Carrying(NamedTuple):
         """Return the claims with the verdict on each, and how many futures were run.
 
         Args:
-            recorded, model: the choices of the study, and the model of them.
             shifts: (what differs from the run, (questions, differences)) of each way of asking.
             seed: of the resamples.
         """

@@ -109,10 +109,8 @@ Key = tuple[bytes, str, bytes]
 def _key(told: bytes, question: Question[Any], agent: Any) -> Key:
     """Return what a model is told by, and how: two questions of equal keys are one, and have one answer.
 
-    Conditions of an experiment have the same people under the same seed, who often see the same.
-
-    Args:
-        told: the number of the run's seed, and the settings of its model.
+    Conditions of an experiment have the same people under the same seed, who often see the same. `told` is the number
+    of that seed, and the settings of the model.
     """
     return told, repr(getattr(agent, "persona", None)), encode(question)
 
@@ -137,10 +135,7 @@ class _Settled:
     def attach(self, simulation: Simulation, place: int, people: int, told: bytes) -> None:
         """Look at a simulation that is about to run: its engine tells of each wave of triggers.
 
-        Args:
-            place: the number of its run.
-            people: the number of its seed. Runs of one seed draw alike, so a turn that two of them have is met twice.
-            told: as in `_key`.
+        Runs of one seed draw alike, by its number `people`, so a turn that two of them have is met twice.
         """
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:

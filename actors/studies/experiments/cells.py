@@ -41,7 +41,7 @@ from actors.studies.experiments.plan import Cell, Plan, settings_hash
 from actors.studies.gateway.place import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
-from prism.llm.gateway import through
+from prism.llm.headers import through
 
 CELLS = "cells"
 LOCKED_WAIT_S = 1.0

@@ -13,8 +13,7 @@ import msgspec
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan
-from actors.studies.gateway.place import GatewayStatistics, Limits
-from actors.studies.gateway.tape import ExperimentTape, Totals
+from actors.studies.gateway.place import ExperimentTape, GatewayStatistics, Limits, Totals
 from prism.agents import FALLBACKS
 from prism.config import Config
 from prism.errors import ConfigError

@@ -34,13 +34,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from actors.factory.oracle_backends import make_model
 from actors.http.server import Server, ServerOptions, address_of, listen
 from actors.logs.setup import logging_to
-from actors.oracle.pace import Pace
-from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits, servers_key, service_name
-from actors.studies.gateway.tape import ExperimentTape, Totals
+from actors.oracle.limits import Pace
+from actors.studies.gateway.place import (
+    ExperimentTape,
+    GatewayPlace,
+    GatewayStatistics,
+    Limits,
+    Totals,
+    servers_key,
+    service_name,
+)
 from prism.config import Config, PricesConfig
-from prism.llm.gateway import ATTEMPT_HEADER, DEADLINE_HEADER, FAILURE_HEADER, Replied
+from prism.llm.headers import ATTEMPT_HEADER, DEADLINE_HEADER, FAILURE_HEADER, REQUEST_ID, Replied
 from prism.llm.model_client import WARM_UP, ModelClient
-from prism.llm.question_id import REQUEST_ID
 from prism.llm.spending import Spent, cost_usd
 from prism.llm.tape import TapeError
 
@@ -57,16 +63,10 @@ FILES: Final = 65_536
 """The most connections, as far as the system allows: each cell may have a connection for each of its questions."""
 
 _Found = tuple[Replied, bool]
-"""A reply, and whether it was on the tape."""
 
 
 class Asked(NamedTuple):
-    """A request of a cell.
-
-    Args:
-        path: that of the server, with its query.
-        question: the id of the question; empty for a request of the check at the start.
-    """
+    """A request of a cell to a path of the server; without the id of a question, it is of the check at the start."""
 
     service: str
     cell: str
@@ -85,12 +85,7 @@ class Asked(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A model that cells may ask.
-
-    Args:
-        key: names its servers in the keys of the tape.
-        model: None if all replies come from the tape.
-    """
+    """A model that cells may ask, or None if all replies come from the tape; the key names it there."""
 
     key: str
     prices: PricesConfig
@@ -220,12 +215,10 @@ class Broker:
         return reply
 
     def _stopped(self, problem: str) -> Replied:
-        """Return the reply of a gateway whose tape was damaged in use: it makes no new call."""
         self._statistics.problem = problem
         return _unavailable(problem)
 
     def _spent(self) -> str:
-        """Return the message about a spent budget; empty if some budget is left."""
         totals, limits = self._tape.totals, self._limits
         used = {
             "max_calls": self._calls,
@@ -259,10 +252,7 @@ def open_gateway(
 ) -> Iterator[OpenGateway]:
     """Provide a gateway in a thread of this process: cells that run elsewhere ask it, and it ends with the command.
 
-    Args:
-        path: the tape. A replay asks no server.
-        configs: those that name the models that cells may ask.
-        address: the address to listen on.
+    A replay from the tape asks no server; the configurations name the models that cells may ask.
     """
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))

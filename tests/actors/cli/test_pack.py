@@ -19,8 +19,8 @@ from actors.store.disk import RealDisk
 from actors.store.lock import locked
 from actors.store.manifest import CONFIG
 from actors.store.segments import segment_columns
-from actors.studies.gateway.tape import ExperimentTape, Totals
-from prism.llm.gateway import Replied
+from actors.studies.gateway.place import ExperimentTape, Totals
+from prism.llm.headers import Replied
 from tests.catalogue import catalogue
 from tests.command import Prism, prism_alone, short_of_room, without_settings
 from tests.patience import wait_until

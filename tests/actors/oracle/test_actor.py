@@ -9,7 +9,7 @@ from actors.core.messages import Decided
 from prism.agents import Source
 from prism.config import OracleConfig
 from prism.errors import OracleResponseError, OracleUnavailableError
-from prism.llm.question_id import question_id
+from prism.llm.headers import question_id
 from tests.actors.oracle.bench import Bench, falling_back, question
 from tests.actors.oracle.server import FaultyServer
 from tests.actors.oracles import ScriptedOracle, after, failing, saying

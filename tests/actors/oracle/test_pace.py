@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.oracle.circuit_breaker import FIRST_PAUSE_S, LONGEST_PAUSE_S, WINDOW, BreakerState, CircuitBreaker
-from actors.oracle.pace import BURST_S, Pace
+from actors.oracle.limits import BURST_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, WINDOW, BreakerState, CircuitBreaker, Pace
 from tests.catalogue import catalogue
 
 RATES = (0.7, 7.3, 30.0, 100.0, 1000.0)

@@ -14,8 +14,7 @@ from actors.core.kinds import recorded_tables
 from actors.explain.turns import event_of
 from actors.store.messages import differing_agents, messages_in, messages_of, tables_of
 from prism.agents import Question, Update
-from prism.agents.contexts import Contexts
-from prism.agents.waves import Kind
+from prism.agents.waves import Contexts, Kind
 from prism.events import OF_FEEDS, AttributeSet, Event, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 from prism.rows import Heap, TickRows, read_rows
 from prism.tables import Shape

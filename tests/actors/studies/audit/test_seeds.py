@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from actors.studies.audit.carried import effects_at_seeds
-from prism.audit.claims import Claim
+from prism.audit.record import Claim
 
 
 def values(hot: float) -> Mapping[str, Mapping[str, float]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio import to_thread
 
-from actors.studies.gateway.tape import ExperimentTape
+from actors.studies.gateway.place import ExperimentTape
 
 Tapes = Callable[[], Awaitable[ExperimentTape]]
 

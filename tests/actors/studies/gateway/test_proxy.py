@@ -12,13 +12,12 @@ from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.types import Message
 
-from actors.studies.gateway.place import Limits
+from actors.studies.gateway.place import ExperimentTape, Limits, Totals
 from actors.studies.gateway.proxy import BODY_MAX_BYTES, Asked, Broker, Places, Service, application
-from actors.studies.gateway.tape import ExperimentTape, Totals
 from prism.config import PricesConfig
 from prism.llm import Tape, TapeError
 from prism.llm.failure import Usage
-from prism.llm.gateway import Replied
+from prism.llm.headers import Replied
 from tests.actors.studies.gateway.conftest import Tapes
 from tests.catalogue import catalogue
 from tests.schedules import in_schedules
