@@ -95,10 +95,7 @@ Ends = tuple[int, int]
 
 
 class _Table:
-    """The lines of a table that are neither blank nor comments, and the way in which they are read.
-
-    Args:
-        skipped: the number of these lines that stand above the table.
+    """The lines of a table that are neither blank nor comments, `skipped` lines below, and the way to read them.
 
     Attributes:
         width: the least number of cells in a line.
@@ -240,12 +237,7 @@ def without_last_digits(ids: Iterable[str]) -> str | None:
 
 
 def _read(table: _Table, config: GraphConfig, told: str | None, named: Sequence[str], *, ends_first: bool) -> None:
-    """Find the only way to read a table, from a sample of its lines.
-
-    Args:
-        told: the separator that the file names; named: the columns that a comment names, if any.
-        ends_first: a comment says that the first two columns are the ends.
-    """
+    """Find the only way to read a table, from a sample of its lines, and from what a comment names or says of it."""
     # 1. The cells, by the strongest separator that all lines have; errors name that of the first line.
     total, lines = len(table.lines), table.lines
     at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
@@ -384,11 +376,7 @@ def _ends(table: _Table, columns: _Columns, config: GraphConfig, *, ends_first: 
 
 
 def _ties(table: _Table) -> tuple[list[str], NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the people's ids; the ties between their places, of shape (ties, 2); and whether each tie is undirected.
-
-    Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for. The last is
-    None if no column says so.
-    """
+    """Return the people's ids; the ties between their places, of shape (ties, 2); and which are undirected, if said."""
     # 1. Number the ids by first appearance: each new id gets the number of ids before it.
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
