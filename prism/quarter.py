@@ -9,15 +9,10 @@ _PATTERN = re.compile(r"([1-9][0-9]{3})q([1-4])", re.ASCII)
 
 
 class Quarter(NamedTuple):
-    """A quarter such as 1985q1. Quarters compare in the order of time.
+    """A quarter such as 1985q1. Quarters compare in the order of time."""
 
-    Args:
-        year: 1000 to 9999.
-        number: 1 to 4.
-    """
-
-    year: int
-    number: int
+    year: int  # 1000 to 9999
+    number: int  # 1 to 4
 
     @classmethod
     def parse(cls, text: str) -> Quarter:

@@ -99,19 +99,12 @@ def check_format(source: str, content: str, formats: Sequence[str]) -> None:
 
 
 class Table(NamedTuple):
-    """A table in a text, without blank rows and without spaces around its cells.
+    """A table in a text, without blank rows and without spaces around its cells."""
 
-    Args:
-        line: that of the header.
-        header: the names of the columns; none in an empty text.
-        rows: the line on which each row begins, and its cells: as many as the header has.
-        separator: the character between cells.
-    """
-
-    line: int
-    header: list[str]
-    rows: Iterator[tuple[int, list[str]]]
-    separator: str
+    line: int  # that of the header
+    header: list[str]  # the names of the columns; none in an empty text
+    rows: Iterator[tuple[int, list[str]]]  # the line on which each row begins, and its cells: as many as the header has
+    separator: str  # the character between cells
 
 
 def read_table(text: str, source: str, names: Collection[str], *, keeps_blank: bool = False) -> Table:

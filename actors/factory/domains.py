@@ -45,15 +45,11 @@ from prism.wording import counted
 
 
 class BuiltDomain(NamedTuple):
-    """A domain ready to run.
-
-    Args:
-        inputs: `{input file, as the user wrote it: SHA-256}`.
-        code: the files and directories of the domain's own code; empty for a domain that comes with PRISM.
-    """
+    """A domain ready to run."""
 
     domain: Domain
-    inputs: dict[str, str]
+    inputs: dict[str, str]  # `{input file, as the user wrote it: SHA-256}`
+    # the files and directories of the domain's own code; empty for a domain that comes with PRISM
     code: tuple[Path, ...] = ()
 
 
@@ -90,13 +86,9 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
 
 
 class _HashedInputs(NamedTuple):
-    """The input files that a domain of its own reads, with the SHA-256 of each.
+    """The input files that a domain of its own reads, with the SHA-256 of each."""
 
-    Args:
-        kept: `{file as the domain calls it: the one that the run keeps}`.
-    """
-
-    kept: Mapping[str, str]
+    kept: Mapping[str, str]  # `{file as the domain calls it: the one that the run keeps}`
     hashes: dict[str, str]
 
     def read(self, path: str) -> bytes:
@@ -256,18 +248,12 @@ SUFFIXES = (".yaml", ".yml")
 
 
 class LoadedChart(NamedTuple):
-    """A behaviour, and where it comes from.
-
-    Args:
-        inputs: `{chart file, as the user wrote it: SHA-256}`; empty for the default chart.
-        functions: the Python functions that the chart names, as `module:name`.
-        code: the files that they were imported from; empty for a chart to look at.
-    """
+    """A behaviour, and where it comes from."""
 
     behaviour: Behaviour[Any]
-    inputs: dict[str, str]
-    functions: tuple[str, ...] = ()
-    code: tuple[Path, ...] = ()
+    inputs: dict[str, str]  # `{chart file, as the user wrote it: SHA-256}`; empty for the default chart
+    functions: tuple[str, ...] = ()  # the Python functions that the chart names, as `module:name`
+    code: tuple[Path, ...] = ()  # the files that they were imported from; empty for a chart to look at
 
 
 def load_chart(config: Config) -> LoadedChart:

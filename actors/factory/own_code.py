@@ -123,20 +123,14 @@ known_code = KnownCode()
 
 
 class OwnCode(NamedTuple):
-    """Code that a configuration names as `module:attribute`: found, and not run.
-
-    Args:
-        files: the top-level module or package, and those beside it that it imports; or all that a run has kept.
-        directory: where it lies; None for an installed package.
-        sha256: over all of it, as a run keeps it.
-        is_on_path: whether Python finds it without help.
-    """
+    """Code that a configuration names as `module:attribute`: found, and not run."""
 
     reference: str
+    # the top-level module or package, and those beside it that it imports; or all that a run has kept
     files: tuple[Path, ...]
-    directory: Path | None
-    sha256: str
-    is_on_path: bool = False
+    directory: Path | None  # where it lies; None for an installed package
+    sha256: str  # over all of it, as a run keeps it
+    is_on_path: bool = False  # whether Python finds it without help
 
     @property
     def key(self) -> str:

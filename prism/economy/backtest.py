@@ -26,42 +26,29 @@ QUARTERS_MIN: Final = 8
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """One quarter of a backtest; all in percent.
-
-    Args:
-        inflation: of the year up to the quarter that the rule sees.
-        no_change_rate: the actual rate of the quarter before.
-    """
+    """One quarter of a backtest; all in percent."""
 
     quarter: Quarter
-    inflation: float
+    inflation: float  # of the year up to the quarter that the rule sees
     output_gap: float
     rule_rate: float
-    no_change_rate: float
+    no_change_rate: float  # the actual rate of the quarter before
     actual_rate: float
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """The errors of the rule over a period.
+    """The errors of the rule over a period."""
 
-    Args:
-        period: the first and last quarter judged.
-        rmse: root mean squared error of the rule, in points.
-        bias: mean of rule less actual, in points.
-        correlation: of the rule with the actual rate; None if one of them does not vary.
-        direction_share: of the quarters in which the rate moved, the share in which the rule's rate lay on that side of
-            the rate before; None if it never moved. A forecast of no change has no direction.
-        commoner_direction_share: the share of a forecast that always names the more common direction.
-    """
-
-    period: Period
+    period: Period  # the first and last quarter judged
     quarters: int
-    rmse: float
+    rmse: float  # root mean squared error of the rule, in points
     no_change_rmse: float
-    bias: float
-    correlation: float | None
+    bias: float  # mean of rule less actual, in points
+    correlation: float | None  # of the rule with the actual rate; None if one of them does not vary
+    # of the quarters in which the rate moved, the share in which the rule's rate lay on that side of the rate before;
+    # None if it never moved. A forecast of no change has no direction.
     direction_share: float | None
-    commoner_direction_share: float | None
+    commoner_direction_share: float | None  # the share of a forecast that always names the more common direction
 
 
 def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecast, ...]:

@@ -52,16 +52,11 @@ _CLAUSE: Final = re.compile(
 
 
 class RateChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the interest rate, as far as an action states it.
+    """A change of the interest rate, as far as an action states it."""
 
-    Args:
-        direction: 1 for up, -1 for down, 0 for neither.
-        points: the number of percentage points, 0 or more; None if the action does not say.
-        level: the rate that the action names, in percent, which then decides alone; None if it names none.
-    """
-
-    direction: int
-    points: float | None = None
+    direction: int  # 1 for up, -1 for down, 0 for neither
+    points: float | None = None  # the number of percentage points, 0 or more; None if the action does not say
+    # the rate that the action names, in percent, which then decides alone; None if it names none
     level: float | None = None
 
 

@@ -48,23 +48,15 @@ CALM: Final = Shocks()
 
 
 class Lags(msgspec.Struct, frozen=True, kw_only=True):
-    """The past that the equations look back on, beyond the indicators of a quarter.
+    """The past that the equations look back on, beyond the indicators of a quarter."""
 
-    Args:
-        gaps: the output gap of this quarter and of the one before, in percent.
-        inflations: the inflation of each of the last four quarters at an annual rate, latest first, in percent.
-        rates: the interest rates of the last three quarters, latest first, in percent.
-        unemployment: of this quarter, in percent, as the equations left it.
-        unemployment_change: from the quarter before to this one, in points.
-        demand_shock, price_shock: of this quarter, with what remains of older ones.
-    """
-
-    gaps: tuple[float, float]
+    gaps: tuple[float, float]  # the output gap of this quarter and of the one before, in percent
+    # the inflation of each of the last four quarters at an annual rate, latest first, in percent
     inflations: tuple[float, float, float, float]
-    rates: tuple[float, float, float]
-    unemployment: float
-    unemployment_change: float = 0.0
-    demand_shock: float = 0.0
+    rates: tuple[float, float, float]  # the interest rates of the last three quarters, latest first, in percent
+    unemployment: float  # of this quarter, in percent, as the equations left it
+    unemployment_change: float = 0.0  # from the quarter before to this one, in points
+    demand_shock: float = 0.0  # demand_shock, price_shock: of this quarter, with what remains of older ones
     price_shock: float = 0.0
 
     @classmethod

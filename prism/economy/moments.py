@@ -113,13 +113,9 @@ def real_columns(figures: Sequence[Figures], period: Period | None = None) -> di
 
 
 class Windows(NamedTuple):
-    """Runs and real figures over equally many quarters.
+    """Runs and real figures over equally many quarters."""
 
-    Args:
-        runs: `{column: its value in each quarter}` of each run.
-    """
-
-    runs: list[dict[str, Sequence[float]]]
+    runs: list[dict[str, Sequence[float]]]  # `{column: its value in each quarter}` of each run
     real: dict[str, list[float]]
     period: Period
 

@@ -36,16 +36,12 @@ class PolicyState(StrEnum):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """The context of a nation's trigger.
+    """The context of a nation's trigger."""
 
-    Args:
-        state: the economy now, without the reasoning that led to it. If the trigger is about a proposal, only this
-            nation is in it.
-        action: the nation's own proposal; None before there is one.
-    """
-
+    # the economy now, without the reasoning that led to it. If the trigger is about a proposal, only this nation is in
+    # it.
     state: SimulationState
-    action: Action | None = None
+    action: Action | None = None  # the nation's own proposal; None before there is one
 
 
 class Proposed(Checked, frozen=True, kw_only=True, tag="proposed"):
@@ -63,16 +59,11 @@ class Reviewed(Checked, frozen=True, kw_only=True, tag="reviewed"):
 
 
 class Applied(Checked, frozen=True, kw_only=True, tag="applied", omit_defaults=True):
-    """The third step: an engine has worked out the effect of a valid proposal.
+    """The third step: an engine has worked out the effect of a valid proposal."""
 
-    Args:
-        decision: the new interest rate.
-        indicators: the indicators after the update, where the engine changes more than the rate; None where it does
-            not.
-    """
-
-    decision: StateUpdateDecision
+    decision: StateUpdateDecision  # the new interest rate
     chain: LLMReasoningChain
+    # the indicators after the update, where the engine changes more than the rate; None where it does not
     indicators: GlobalState | None = None
 
     def applied_to(self, state: SimulationState) -> SimulationState:

@@ -29,17 +29,12 @@ from prism.validators.econ_llm_validator import EconLLMValidator
 
 
 class Components(NamedTuple):
-    """The components of one economy. To replace an agent, the validator or the engine, use `_replace`.
+    """The components of one economy. To replace an agent, the validator or the engine, use `_replace`."""
 
-    Args:
-        agents: by the name of their nation; each has `propose`, as an `LLMAgent`.
-        validator: judges whether an action is economic policy, by `validate_action`, as an `LLMValidator`.
-        engine: works out the effect of a valid action, by `evaluate`, as an `LLMEngine`. If it also has `updated`, a
-            run uses the indicators of the state that this returns; without it, an answer sets the rate alone.
-    """
-
-    agents: Mapping[str, Any]
-    validator: Any
+    agents: Mapping[str, Any]  # by the name of their nation; each has `propose`, as an `LLMAgent`
+    validator: Any  # judges whether an action is economic policy, by `validate_action`, as an `LLMValidator`
+    # works out the effect of a valid action, by `evaluate`, as an `LLMEngine`. If it also has `updated`, a run uses the
+    # indicators of the state that this returns; without it, an answer sets the rate alone.
     engine: Any
 
 

@@ -26,30 +26,20 @@ YEAR_QUARTERS: Final = 4
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one quarter.
-
-    Args:
-        real_gdp: in any unit of constant prices.
-        price_index: consumer prices, with any quarter as 100.
-        interest_rate: the short-term rate, in percent.
-        unemployment: in percent.
-    """
+    """The figures of one quarter."""
 
     quarter: Quarter
-    real_gdp: float
-    price_index: float
-    interest_rate: float
-    unemployment: float
+    real_gdp: float  # in any unit of constant prices
+    price_index: float  # consumer prices, with any quarter as 100
+    interest_rate: float  # the short-term rate, in percent
+    unemployment: float  # in percent
 
 
 class Series(NamedTuple):
-    """The quarters of a file, in order and without gaps.
-
-    Args:
-        left_out: `{quarter at an end of the file: the columns in which it lacks a figure}`.
-    """
+    """The quarters of a file, in order and without gaps."""
 
     quarters: tuple[Figures, ...]
+    # `{quarter at an end of the file: the columns in which it lacks a figure}`
     left_out: Mapping[Quarter, tuple[str, ...]] = {}
 
     def understood(self, source: str) -> tuple[str, ...]:

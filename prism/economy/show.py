@@ -114,49 +114,35 @@ ORDER BY run, agent IS NULL, tick, agent
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer about a nation's proposal.
+    """One answer about a nation's proposal."""
 
-    Args:
-        kind: `proposed`, `reviewed` or `applied`.
-        text: what was proposed, judged or done; `reasoning`: why.
-        confidence: from 0 to 1; None if it was not given. A model states its own confidence; the embedded oracle
-            computes a probability by its formula.
-        prompt: the question as a model read it; empty if no model was asked.
-    """
-
-    kind: str
-    text: str = ""
+    kind: str  # `proposed`, `reviewed` or `applied`
+    text: str = ""  # what was proposed, judged or done; `reasoning`: why
     reasoning: str = ""
+    # from 0 to 1; None if it was not given. A model states its own confidence; the embedded oracle computes a
+    # probability by its formula.
     confidence: float | None = None
-    prompt: str = ""
+    prompt: str = ""  # the question as a model read it; empty if no model was asked
     source: str
     model: str = ""
     reason: str = ""
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """A nation in the council: how far its proposal came, and each stage of it.
-
-    Args:
-        share: its part of all economic strength, from 0 to 1.
-    """
+    """A nation in the council: how far its proposal came, and each stage of it."""
 
     agent: int
     name: str
-    share: float
+    share: float  # its part of all economic strength, from 0 to 1
     state: str
     stages: list[Stage]
 
 
 class Council(msgspec.Struct, frozen=True, kw_only=True):
-    """The council in one quarter.
-
-    Args:
-        before: the indicators that the nations saw, by name.
-    """
+    """The council in one quarter."""
 
     tick: int
-    before: dict[str, float]
+    before: dict[str, float]  # the indicators that the nations saw, by name
     seats: list[Seat]
 
 

@@ -256,20 +256,15 @@ DIGITS: Final = 4
 
 
 class RatePath(msgspec.Struct):
-    """The interest rate at the start and at the end of each quarter, summarised.
-
-    Args:
-        lowest, highest: the extremes, the rate before the first quarter included.
-        changes: the quarters in which the rate moved.
-        mean, squares: over the ends of quarters, the mean, and the sum of squared deviations from it.
-            Source: Welford (1962).
-    """
+    """The interest rate at the start and at the end of each quarter, summarised."""
 
     last: float
-    lowest: float
+    lowest: float  # lowest, highest: the extremes, the rate before the first quarter included
     highest: float
     quarters: int = 0
-    changes: int = 0
+    changes: int = 0  # the quarters in which the rate moved
+    # mean, squares: over the ends of quarters, the mean, and the sum of squared deviations from it. Source: Welford
+    # (1962).
     mean: float = 0.0
     squares: float = 0.0
 

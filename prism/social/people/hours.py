@@ -24,15 +24,10 @@ COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 
 
 class Hours(NamedTuple):
-    """A table of counts.
+    """A table of counts."""
 
-    Args:
-        counts: a row for each account, a column for each hour.
-        others: the names of its other columns.
-    """
-
-    counts: NDArray[np.float64]
-    others: tuple[str, ...] = ()
+    counts: NDArray[np.float64]  # a row for each account, a column for each hour
+    others: tuple[str, ...] = ()  # the names of its other columns
 
     def understood(self, path: str) -> str:
         """Return the line that says how the table was read."""

@@ -64,18 +64,13 @@ class Category(NamedTuple):
 
 
 class MarginTable(NamedTuple):
-    """The shares in one file.
+    """The shares in one file."""
 
-    Args:
-        source: the name of the file.
-        categories: `{attribute: its categories, as the file orders them}`, in the order of the configuration.
-        shares: of each combination of categories, an axis for each of its attributes; they add up to 1.
-        total: the sum of the figures in the file, as a multiple of the expected one; None if it is 1, or for counts.
-    """
-
-    source: str
+    source: str  # the name of the file
+    # `{attribute: its categories, as the file orders them}`, in the order of the configuration
     categories: Mapping[str, tuple[Category, ...]]
-    shares: Floats
+    shares: Floats  # of each combination of categories, an axis for each of its attributes; they add up to 1
+    # the sum of the figures in the file, as a multiple of the expected one; None if it is 1, or for counts
     total: float | None
 
     @property

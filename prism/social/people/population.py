@@ -40,28 +40,20 @@ ANYBODY: Final = -1
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
-    """The people and their graph: `personas[i]` is person i of `graph`.
-
-    Args:
-        hours: the factor of activity in each hour of the day from midnight on, 1 on average; none if all are alike.
-        understood: how the file of profiles was understood, in lines.
-        margins: the tables that attributes were drawn from.
-        homophily: the share of ties between equals that was asked for and came out.
-        posts: the posts of the file that people publish.
-        owners: who may publish each: `authors_of`.
-        ids: lists of people's ids in files, by which settings may name them: `Joined`.
-        joins: how people were joined with profiles and posts, and how their hours were read, in lines.
-    """
+    """The people and their graph: `personas[i]` is person i of `graph`."""
 
     personas: Sequence[Persona]
     graph: FollowGraph
+    # the factor of activity in each hour of the day from midnight on, 1 on average; none if all are alike
     hours: NDArray[np.float64] = msgspec.field(default_factory=lambda: np.zeros(0))
-    understood: tuple[str, ...] = ()
-    margins: DrawnMargins | None = None
-    homophily: Homophily | None = None
-    posts: tuple[GivenPost, ...] = ()
+    understood: tuple[str, ...] = ()  # how the file of profiles was understood, in lines
+    margins: DrawnMargins | None = None  # the tables that attributes were drawn from
+    homophily: Homophily | None = None  # the share of ties between equals that was asked for and came out
+    posts: tuple[GivenPost, ...] = ()  # the posts of the file that people publish
+    # who may publish each: `authors_of`
     owners: Ints = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    ids: tuple[Sequence[str], ...] = ()
+    ids: tuple[Sequence[str], ...] = ()  # lists of people's ids in files, by which settings may name them: `Joined`
+    # how people were joined with profiles and posts, and how their hours were read, in lines
     joins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -185,18 +177,13 @@ def build_population(
 
 
 class Joined(NamedTuple):
-    """The people of a run, each with a profile.
+    """The people of a run, each with a profile."""
 
-    Args:
-        graph: who follows whom; None if a generator will draw it.
-        ids: lists of the ids of all people, by which settings may name them; a person without an id has an empty one.
-        lines: how people and profiles were joined.
-    """
-
-    graph: FollowGraph | None
+    graph: FollowGraph | None  # who follows whom; None if a generator will draw it
     cast: Sequence[Profile]
+    # lists of the ids of all people, by which settings may name them; a person without an id has an empty one
     ids: tuple[Sequence[str], ...]
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # how people and profiles were joined
 
 
 def join(config: PopulationConfig, profiles: Profiles, graph: FollowGraph | None, seed: int) -> Joined:

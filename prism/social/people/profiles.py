@@ -71,24 +71,15 @@ SHOWN_MAX: Final = 400
 
 
 class FileRows(NamedTuple):
-    """The rows of a file of which each describes one thing.
-
-    Args:
-        noun: what a row describes, as errors call it.
-        columns: the columns, or all keys, as the file has them.
-        rows: `{column or key: value}` of each thing; a table has texts only.
-        lines: the line of each; empty for a list of JSON.
-        header_line: the line of the header; None in JSON.
-        column_of: `{kind: its column}`, for those of `KINDS` that the file has.
-    """
+    """The rows of a file of which each describes one thing."""
 
     source: str
-    noun: str
-    columns: tuple[str, ...]
-    rows: Sequence[Mapping[str, object]]
-    lines: list[int]
-    header_line: int | None
-    column_of: Mapping[str, str] = {}
+    noun: str  # what a row describes, as errors call it
+    columns: tuple[str, ...]  # the columns, or all keys, as the file has them
+    rows: Sequence[Mapping[str, object]]  # `{column or key: value}` of each thing; a table has texts only
+    lines: list[int]  # the line of each; empty for a list of JSON
+    header_line: int | None  # the line of the header; None in JSON
+    column_of: Mapping[str, str] = {}  # `{kind: its column}`, for those of `KINDS` that the file has
 
     def value(self, place: int, kind: str) -> object:
         """Return the value of a row in the column of a kind; None without the column."""
@@ -480,19 +471,13 @@ class Profile(Checked, frozen=True, kw_only=True):
 
 
 class Profiles(tuple[Profile, ...]):
-    """The profiles of a file, in its order.
+    """The profiles of a file, in its order."""
 
-    Attributes:
-        keys: the id of each person in the file, or the user name or number if there is none.
-        ids: `{kind: the id of each person}` for the kinds of columns that tell all people apart.
-        ties: who follows, and whom, by the places of their profiles, of shape (ties, 2); some may follow themselves.
-        understood: how the file was understood, in lines.
-    """
-
-    keys: Sequence[str]
+    keys: Sequence[str]  # the id of each person in the file, or the user name or number if there is none
+    # `{kind: the id of each person}` for the kinds of columns that tell all people apart
     ids: Mapping[str, Sequence[str]]
-    ties: Ints
-    understood: tuple[str, ...]
+    ties: Ints  # who follows, and whom, by the places of their profiles, of shape (ties, 2); some may follow themselves
+    understood: tuple[str, ...]  # how the file was understood, in lines
 
 
 def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> Profiles:

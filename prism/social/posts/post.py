@@ -34,78 +34,51 @@ class PostKind(StrEnum):
 
 
 class Post(msgspec.Struct, kw_only=True, gc=False):
-    """A post and the counts of its engagements.
+    """A post and the counts of its engagements."""
 
-    Args:
-        id: the number of its author, and in the last NUMBER_BITS bits its number among the author's posts.
-        author: the author's number.
-        text: what the author wrote; empty for a sentence from a template, which `Network.text` gives.
-        created: the tick of the post.
-        parent: the post that it answers or reshares; None for an original.
-        root: the original at the head of its cascade; its own id for an original.
-        depth: steps from the root; 0 for an original.
-        origin: the original at the head of its cascade, as `origin_of` names it.
-        likes: people who liked it; `replies` and `reshares` count its direct children in the same way.
-        given: the number of its root in the file of posts, from 1 on; 0 if it is from no file.
-    """
-
-    id: int
-    author: int
-    text: str
+    id: int  # the number of its author, and in the last NUMBER_BITS bits its number among the author's posts
+    author: int  # the author's number
+    text: str  # what the author wrote; empty for a sentence from a template, which `Network.text` gives
     topics: tuple[str, ...]
-    created: int
-    root: int
+    created: int  # the tick of the post
+    root: int  # the original at the head of its cascade; its own id for an original
     kind: PostKind = PostKind.ORIGINAL
-    parent: int | None = None
-    depth: int = 0
-    origin: int = 0
-    likes: int = 0
+    parent: int | None = None  # the post that it answers or reshares; None for an original
+    depth: int = 0  # steps from the root; 0 for an original
+    origin: int = 0  # the original at the head of its cascade, as `origin_of` names it
+    likes: int = 0  # people who liked it; `replies` and `reshares` count its direct children in the same way
     replies: int = 0
     reshares: int = 0
-    given: int = 0
+    given: int = 0  # the number of its root in the file of posts, from 1 on; 0 if it is from no file
 
 
 class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One person's view of a post.
-
-    Args:
-        id: the post.
-        author: the author's number, and `author_name`.
-        age_ticks: ticks since the post was made.
-        velocity: engagements a round.
-        popularity: n / (n + popularity_half) for the n engagements of its whole cascade; 0 to 1.
-        followed: whether the person follows the author.
-        topic_match: the share of its topics that are among the person's interests; 0 to 1.
-        appeal: the person's unobserved taste for its cascade: u to the power of `appeal_power` for a uniform draw u of
-            theirs, times the quality; 0 to 1.
-        fatigue: the share of the session's feed already seen; 0 to 1.
-        quality: what its cascade is worth to everybody, above 0 and 1 on average; it is in the appeal already.
-        exposures: people from whom the person has been shown the cascade, this time included.
-        origin: the original of its cascade, as `origin_of` names it; 0 for a view that was made by hand.
-        viewed_ticks: ticks since the post came into the person's view.
-    """
+    """One person's view of a post."""
 
     widest: ClassVar[type[PostView]]
 
-    id: int
-    author: int
+    id: int  # the post
+    author: int  # the author's number, and `author_name`
     author_name: str
     text: str
     topics: tuple[str, ...]
-    age_ticks: int
+    age_ticks: int  # ticks since the post was made
     likes: int
     replies: int
     reshares: int
-    velocity: float
-    popularity: float
-    followed: bool
-    topic_match: float
+    velocity: float  # engagements a round
+    popularity: float  # n / (n + popularity_half) for the n engagements of its whole cascade; 0 to 1
+    followed: bool  # whether the person follows the author
+    topic_match: float  # the share of its topics that are among the person's interests; 0 to 1
+    # the person's unobserved taste for its cascade: u to the power of `appeal_power` for a uniform draw u of theirs,
+    # times the quality; 0 to 1
     appeal: float
-    fatigue: float
+    fatigue: float  # the share of the session's feed already seen; 0 to 1
+    # what its cascade is worth to everybody, above 0 and 1 on average; it is in the appeal already
     quality: float = 1.0
-    exposures: int = 1
-    origin: int = 0
-    viewed_ticks: int = 0
+    exposures: int = 1  # people from whom the person has been shown the cascade, this time included
+    origin: int = 0  # the original of its cascade, as `origin_of` names it; 0 for a view that was made by hand
+    viewed_ticks: int = 0  # ticks since the post came into the person's view
 
     def prompt_fields(self) -> dict[str, Any]:
         """Return the fields for a language model: only those that a person would see; the others are for the chart."""
@@ -136,24 +109,16 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AttributeView(PostView, frozen=True, array_like=True, gc=False):
-    """One person's view of a post, for a chart that reads attributes of authors or of posts.
+    """One person's view of a post, for a chart that reads attributes of authors or of posts."""
 
-    Args:
-        author_attributes: those of the author that the chart reads, as the tick began.
-        attributes: those of the post that its file gives.
-    """
-
-    author_attributes: dict[str, Value] = {}
-    attributes: dict[str, Value] = {}
+    author_attributes: dict[str, Value] = {}  # those of the author that the chart reads, as the tick began
+    attributes: dict[str, Value] = {}  # those of the post that its file gives
 
 
 class PersonalView(AttributeView, frozen=True, array_like=True, gc=False):
-    """One person's view of a post, with what the person remembers when it is seen.
+    """One person's view of a post, with what the person remembers when it is seen."""
 
-    Args:
-        memory: a line each, with all text that people wrote in quotes; empty where no question can follow.
-    """
-
+    # a line each, with all text that people wrote in quotes; empty where no question can follow
     memory: tuple[str, ...] = ()
 
     def prompt_memory(self) -> tuple[str, ...]:

@@ -33,15 +33,10 @@ class GivenPost(NamedTuple):
 
 
 class GivenPosts(tuple[GivenPost, ...]):
-    """The posts of a file, in its order.
+    """The posts of a file, in its order."""
 
-    Attributes:
-        unread: the columns of the file that nothing reads.
-        column: the column of authors; empty if there is none.
-    """
-
-    unread: tuple[str, ...] = ()
-    column: str = ""
+    unread: tuple[str, ...] = ()  # the columns of the file that nothing reads
+    column: str = ""  # the column of authors; empty if there is none
 
 
 def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPosts:

@@ -304,18 +304,12 @@ STALLS_MAX: Final = 5
 
 
 class Homophily(NamedTuple):
-    """The share of ties between people with the same value of an attribute (McPherson, Smith-Lovin & Cook 2001).
+    """The share of ties between people with the same value of an attribute (McPherson, Smith-Lovin & Cook 2001)."""
 
-    Args:
-        by: the attribute.
-        configured: the share that was asked for, 0 to 1; realised: the one that came out.
-        by_chance: the share among the ties of the generator, which knows nothing of the attribute.
-    """
-
-    by: str
-    configured: float
+    by: str  # the attribute
+    configured: float  # the share that was asked for, 0 to 1; realised: the one that came out
     realised: float
-    by_chance: float
+    by_chance: float  # the share among the ties of the generator, which knows nothing of the attribute
 
     def __str__(self) -> str:
         return (
