@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ QUARTERS_MIN: Final = 8
 """The fewest quarters that get a score: two years."""
 
 
-class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+class Forecast(NamedTuple):
     """One quarter of a backtest; all in percent."""
 
     quarter: Quarter
@@ -56,22 +56,11 @@ def backtest(series: Sequence[Figures], economy: EconomyConfig) -> tuple[Forecas
     rule, lag = economy.taylor, economy.backtest.lag_quarters
     forecasts = []
     for place in range(1, len(series)):
-        seen = place - lag
-        inflation = year_change(series, seen, "price_index")
-        if inflation is None:
-            continue
-        gap = output_gap(series[seen].unemployment, economy.macro)
-        previous = series[place - 1].interest_rate
-        forecasts.append(
-            Forecast(
-                quarter=series[place].quarter,
-                inflation=inflation,
-                output_gap=gap,
-                rule_rate=policy_rate(taylor_rate(inflation, gap, rule), previous, rule),
-                no_change_rate=previous,
-                actual_rate=series[place].interest_rate,
-            )
-        )
+        now, previous = series[place], series[place - 1].interest_rate
+        if (inflation := year_change(series, place - lag, "price_index")) is not None:
+            gap = output_gap(series[place - lag].unemployment, economy.macro)
+            rate = policy_rate(taylor_rate(inflation, gap, rule), previous, rule)
+            forecasts.append(Forecast(now.quarter, inflation, gap, rate, previous, now.interest_rate))
     return tuple(forecasts)
 
 

@@ -24,7 +24,6 @@ class EconomyDomain(HasFutures):
     """Nations in one economy. A subclass can replace the components: agents, validator and engine.
 
     Args:
-        config: the run's configuration.
         start: the indicators before the first quarter.
         chart: the nations' chart; the default one, or another over the same states and triggers.
         lags: the past of the first quarter; None for an economy that was constant at `start` for a year.

@@ -107,12 +107,10 @@ class EmbeddedEconomy:
         rule, spread, total = economy.taylor, economy.preference_spread, math.fsum(economy.strengths)
         for nation, (name, strength) in enumerate(zip(economy.nations, economy.strengths, strict=True)):
             inflation, output = (
-                math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0)
-                for index in (0, 1)
+                weight * math.exp(spread * normal(seed, nation, 0, Draw.PREFERENCE, index) - spread * spread / 2.0)
+                for index, weight in enumerate((rule.inflation_weight, rule.output_weight))
             )
-            weights = (rule.inflation_weight * inflation, rule.output_weight * output)
-            own = replace(rule, inflation_weight=weights[0], output_weight=weights[1])
-            self._nations[name] = own, strength / total
+            self._nations[name] = replace(rule, inflation_weight=inflation, output_weight=output), strength / total
 
     def _nation(self, name: str) -> tuple[TaylorConfig, float]:
         if name not in self._nations:
@@ -130,36 +128,31 @@ class EmbeddedEconomy:
             ValueError: there is no such nation.
         """
         rule, _ = self._nation(nation)
-        asked = self._rule_rate(state, rule)
-        aim = policy_rate(asked, state.interest_rate, rule)
+        rate, inflation, unemployment = state.interest_rate, state.inflation, state.unemployment
+        asked, output = self._rule_rate(state, rule), output_gap(unemployment, self._economy.macro)
+        aim = policy_rate(asked, rate, rule)
         # The multiple of the step that is nearest to the gap, within a proposal's reach and above the floor.
-        gap = aim - state.interest_rate
-        rate = state.interest_rate
         most = math.floor(rule.rate_step_max / rule.rate_step + 1e-9)
-        steps = max(-most, min(most, round(gap / rule.rate_step)))
+        steps = max(-most, min(most, round((aim - rate) / rule.rate_step)))
         if steps < 0:
             steps = -min(-steps, max(0, math.floor((rate - rule.rate_floor) / rule.rate_step + 1e-9)))
         change = steps * rule.rate_step
+        action = f"Keep the interest rate at {rate:.2f}%"
         if change:
             verb = "Raise" if change > 0 else "Lower"
             action = f"{verb} the interest rate by {_points(abs(change))} percentage points"
-        else:
-            action = f"Keep the interest rate at {state.interest_rate:.2f}%"
-        unemployment, natural = state.unemployment, self._economy.macro.natural_unemployment
-        output = output_gap(unemployment, self._economy.macro)
         kept = f", of which smoothing keeps {rule.smoothing:.0%}" if rule.smoothing else ""
         bounded = f", and the floor is {rule.rate_floor:.2f}%" if asked < rule.rate_floor else ""
+        off, slack = inflation - rule.inflation_target, unemployment - self._economy.macro.natural_unemployment
         return PolicyDecision(
             action=action,
-            reasoning=f"Inflation is {state.inflation:.2f}%, {state.inflation - rule.inflation_target:+.2f} points "
-            f"from its target. Unemployment is {unemployment:.2f}%, {unemployment - natural:+.2f} "
-            f"points from its natural rate: an output gap of {output:+.2f}% by Okun's law. The rule asks for "
-            f"{rule.neutral_rate:.2f} + {state.inflation:.2f} + {rule.inflation_weight:.2f} x "
-            f"({state.inflation - rule.inflation_target:.2f}) + {rule.output_weight:.2f} x ({output:.2f}) = "
-            f"{asked:.2f}%. The rate is {state.interest_rate:.2f}%{kept}{bounded}, so the aim is {aim:.2f}%. In steps "
-            f"of {_points(rule.rate_step)} and of no more than {_points(rule.rate_step_max)} at a time, the change is "
-            f"{change:+.2f}.",
-            confidence=_confidence(state.interest_rate, state.interest_rate + change, asked, rule),
+            reasoning=f"Inflation is {inflation:.2f}%, {off:+.2f} points from its target. Unemployment is "
+            f"{unemployment:.2f}%, {slack:+.2f} points from its natural rate: an output gap of {output:+.2f}% by "
+            f"Okun's law. The rule asks for {rule.neutral_rate:.2f} + {inflation:.2f} + {rule.inflation_weight:.2f} x "
+            f"({off:.2f}) + {rule.output_weight:.2f} x ({output:.2f}) = {asked:.2f}%. The rate is "
+            f"{rate:.2f}%{kept}{bounded}, so the aim is {aim:.2f}%. In steps of {_points(rule.rate_step)} and of no "
+            f"more than {_points(rule.rate_step_max)} at a time, the change is {change:+.2f}.",
+            confidence=_confidence(rate, rate + change, asked, rule),
         )
 
     def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
@@ -190,12 +183,9 @@ def validated(action: Action) -> ValidationResult:
     """Return the judgement whether an action is economic policy: if it has one economic word, whatever its others."""
     words = re.findall(r"\w+", action.action_string)
     telling = [word for word in words if is_economic(word)]
-    shown = ", ".join(repr(word) for word in dict.fromkeys(telling[:5]))
-    why = (
-        f"Economic policy by its words: {shown}."
-        if telling
-        else f"None of its {len(words)} words is about rates, taxes, spending, trade, prices, work or production."
-    )
+    why = f"Economic policy by its words: {', '.join(map(repr, dict.fromkeys(telling[:5])))}."
+    if not telling:
+        why = f"None of its {len(words)} words is about rates, taxes, spending, trade, prices, work or production."
     evidence = len(telling) or len(words)
     return ValidationResult(
         is_valid=bool(telling),

@@ -3,25 +3,6 @@
 They are computed from the columns of `rounds.csv`: the interest rate, inflation over the year, the growth of the
 quarter at an annual rate, and unemployment. `real_columns` makes the same columns of real figures.
 
-| moment | is |
-|---|---|
-| `NAME_mean`, `NAME_sd` | mean and standard deviation of a column, in its unit |
-| `NAME_autocorrelation` | correlation of a column with itself a quarter before |
-| `rate_change_autocorrelation` | of the change of the rate with the change a quarter before |
-| `gdp_growth_kurtosis` | heaviness of the tails: the fourth standardised moment less 3; 0 of a normal law |
-| `unemployment_skew` | the third standardised moment of unemployment; above 0 where it rises higher than it falls |
-| `okun_correlation` | of growth with the change of unemployment in the same quarter; -1 is an exact law |
-| `okun_slope` | points of unemployment for a percent of growth at an annual rate, by least squares |
-| `rate_inflation_correlation` | of the rate with inflation in the same quarter |
-| `rate_inflation_before_correlation` | of the rate with inflation a year before |
-| `rate_inflation_after_correlation` | of the rate with inflation a year later |
-| `big_move_share` | share of quarters in which the rate moves by a point or more |
-| `zero_rate_share` | share of quarters with a rate of a quarter of a point or less |
-| `deflation_share` | share of quarters in which prices are lower than a year before |
-| `deflation_trap` | 1 if the last two years have a rate of a quarter of a point or less and falling prices; else 0 |
-
-NAME is each of `COLUMNS`. A moment that is not defined is NaN: the correlation of a column that does not vary.
-
 A moment of forty quarters is not one of two hundred: it varies more, and deviations and autocorrelations are smaller.
 So runs stand beside as many real quarters as they have (`equal_windows`).
 """
@@ -54,7 +35,7 @@ _ROUNDING: Final = 1e-9
 
 
 def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Return the moments of an economy.
+    """Return the moments of an economy. One that is not defined is NaN: the correlation of a column without variation.
 
     Args:
         series: `{column: its value in each quarter}`, with at least `COLUMNS`, all of one length.
@@ -62,35 +43,35 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
     Raises:
         ValueError: a column is missing, too short, or not as long as the others.
     """
-    missing = [name for name in COLUMNS if name not in series]
-    if missing:
+    if missing := [name for name in COLUMNS if name not in series]:
         raise ValueError(f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
     columns = {name: series[name] for name in COLUMNS}
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"expected columns of one length, got {', '.join(f'{n} {k}' for n, k in lengths.items())}")
-    if lengths["interest_rate"] < QUARTERS_MIN:
-        raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {lengths['interest_rate']}")
-    rate, inflation = columns["interest_rate"], columns["inflation"]
-    growth, unemployment = columns["gdp_growth"], columns["unemployment"]
+    rate, inflation, growth, unemployment = columns.values()
+    if len({*map(len, columns.values())}) > 1:
+        lengths = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
+        raise ValueError(f"expected columns of one length, got {lengths}")
+    if len(rate) < QUARTERS_MIN:
+        raise ValueError(f"expected at least {QUARTERS_MIN} quarters, got {len(rate)}")
     rate_moves, work = np.diff(rate).tolist(), np.diff(unemployment).tolist()
     okun = correlation(growth[1:], work)
     return {
         **{f"{name}_mean": statistics.fmean(column) for name, column in columns.items()},
         **{f"{name}_sd": statistics.pstdev(column) for name, column in columns.items()},
         **{f"{name}_autocorrelation": autocorrelation(column) for name, column in columns.items()},
-        "rate_change_autocorrelation": autocorrelation(rate_moves),
-        "gdp_growth_kurtosis": standardised_moment(growth, 4) - 3.0,
-        "unemployment_skew": standardised_moment(unemployment, 3),
-        "okun_correlation": okun,
+        "rate_change_autocorrelation": autocorrelation(rate_moves),  # of changes from quarter to quarter
+        "gdp_growth_kurtosis": standardised_moment(growth, 4) - 3.0,  # heaviness of the tails: 0 of a normal law
+        "unemployment_skew": standardised_moment(unemployment, 3),  # above 0 where it rises higher than it falls
+        "okun_correlation": okun,  # of growth with the change of unemployment in the same quarter; -1 is an exact law
+        # points of unemployment for a percent of growth at an annual rate, by least squares
         "okun_slope": math.nan if math.isnan(okun) else okun * float(np.std(work) / np.std(growth[1:])),
-        "rate_inflation_correlation": correlation(rate, inflation),
+        "rate_inflation_correlation": correlation(rate, inflation),  # in one quarter; then a year before, and later
         "rate_inflation_before_correlation": correlation(rate[YEAR_QUARTERS:], inflation[:-YEAR_QUARTERS]),
         "rate_inflation_after_correlation": correlation(rate[:-YEAR_QUARTERS], inflation[YEAR_QUARTERS:]),
+        # shares of quarters: the rate moves by a point or more, or is zero; prices are lower than a year before
         "big_move_share": statistics.fmean(abs(move) >= BIG_MOVE - _ROUNDING for move in rate_moves),
         "zero_rate_share": statistics.fmean(each <= ZERO_RATE for each in rate),
         "deflation_share": statistics.fmean(each < 0.0 for each in inflation),
-        "deflation_trap": float(is_deflation_trap(rate, inflation)),
+        "deflation_trap": float(is_deflation_trap(rate, inflation)),  # 1 or 0
     }
 
 
@@ -103,12 +84,10 @@ def real_columns(figures: Sequence[Figures], period: Period | None = None) -> di
     for place in range(YEAR_QUARTERS, len(figures)):
         now, before = figures[place], figures[place - 1]
         inflation = year_change(figures, place, "price_index")
-        if inflation is None or (period is not None and now.quarter not in period):
-            continue
-        columns["interest_rate"].append(now.interest_rate)
-        columns["inflation"].append(inflation)
-        columns["gdp_growth"].append(100.0 * ((now.real_gdp / before.real_gdp) ** YEAR_QUARTERS - 1.0))
-        columns["unemployment"].append(now.unemployment)
+        if inflation is not None and (period is None or now.quarter in period):
+            growth = 100.0 * ((now.real_gdp / before.real_gdp) ** YEAR_QUARTERS - 1.0)
+            for name, value in zip(COLUMNS, (now.interest_rate, inflation, growth, now.unemployment), strict=True):
+                columns[name].append(value)
     return columns
 
 

@@ -128,14 +128,14 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
+class Seat(msgspec.Struct, kw_only=True):
     """A nation in the council: how far its proposal came, and each stage of it."""
 
     agent: int
     name: str
     share: float  # its part of all economic strength, from 0 to 1
-    state: str
-    stages: list[Stage]
+    state: str = ""
+    stages: list[Stage] = []
 
 
 class Council(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,27 +217,18 @@ class EconomyShow(Show):
         return {"economic strength (units of account)": self.config.economy.strengths[agent]}
 
     def council(self, tick: int, messages: Sequence[Message]) -> Council:
-        before: dict[str, float] = {}
-        stages: dict[int, list[Stage]] = {}
-        states: dict[int, str] = {}
+        nations, strengths, before = self.config.economy.nations, self.config.economy.strengths, dict[str, float]()
+        seats = [
+            Seat(agent=agent, name=name, share=strength / sum(strengths))
+            for agent, (name, strength) in enumerate(zip(nations, strengths, strict=True))
+        ]
         for message in messages:
             if isinstance(message, Question) and not before:
                 now = msgspec.convert(message.context, Situation).state.global_state
                 before = {INDICATORS[key].name: getattr(now, key) for key in RATES}
             elif isinstance(message, Update):
-                states[message.agent] = message.to_state
-                stages.setdefault(message.agent, []).append(_stage(message))
-        whole = sum(self.config.economy.strengths)
-        seats = [
-            Seat(
-                agent=agent,
-                name=name,
-                share=self.config.economy.strengths[agent] / whole,
-                state=states.get(agent, ""),
-                stages=stages.get(agent, []),
-            )
-            for agent, name in enumerate(self.config.economy.nations)
-        ]
+                seats[message.agent].state = message.to_state
+                seats[message.agent].stages.append(_stage(message))
         return Council(tick=tick, before=before, seats=seats)
 
     def effect_name(self, effect: Any) -> str | None:

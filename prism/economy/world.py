@@ -15,6 +15,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -47,45 +48,36 @@ COUNTS: Final = ("proposed", "accepted", "rejected", "applied")
 
 
 class EconomyWorld(World):
-    """The state of the economy, and the state of each nation's proposal.
-
-    Lists are indexed by the number of the nation.
+    """The state of the economy, and the state of each nation's proposal; lists are indexed by the nation's number.
 
     Args:
-        config: the run's configuration.
         start: the indicators before the first quarter.
         lags: the past of the first quarter; None for an economy that was constant at `start` for a year.
     """
 
     def __init__(self, config: Config, start: GlobalState, lags: Lags | None = None) -> None:
         self.config = config
-        self.draws = config.simulation.seed
-        """The seed of the shocks."""
+        self.draws = config.simulation.seed  # the seed of the shocks
         self.names = config.economy.nations
         nations = {
             name: NationState(name=name, economic_strength=strength)
             for name, strength in zip(self.names, config.economy.strengths, strict=True)
         }
+        # the state after the last applied action; its chains are those of the latest whole turn
         self.state = SimulationState(turn=0, agents=nations, global_state=start)
-        """The state after the last applied action; its chains are those of the latest whole turn."""
+        # the past that the next quarter looks back on; no nation sees it
         self.lags = Lags.beginning(start, config.economy.macro) if lags is None else lags
-        """The past that the next quarter looks back on; no nation sees it."""
         self.stages: list[PolicyState] = [PolicyState.OBSERVING] * len(self.names)
         self.entered: list[int] = [0] * len(self.names)
-        self.actions: dict[int, Action] = {}
-        """`{nation: its proposal}` in this quarter."""
+        self.actions: dict[int, Action] = {}  # the proposals of this quarter, by nation
         self.quarantined: dict[int, None] = {}
-        self.silenced: dict[int, int | None] = {}
-        """`{nation: the tick at which it takes part again, or None}`."""
-        self.interventions: list[InterventionConfig] = []
-        """The interventions so far."""
+        self.silenced: dict[int, int | None] = {}  # `{nation: the tick at which it takes part again, or None}`
+        self.interventions: list[InterventionConfig] = []  # those so far
         self.counts: Counter[str] = Counter()
         self.path = RatePath.beginning(start.interest_rate)
-        self._latest: Action | None = None
-        """The action that was applied latest, for a person who looks at the run; no checkpoint has it."""
+        self._latest: Action | None = None  # applied latest, for a person who looks at the run; no checkpoint has it
         self._chains: list[LLMReasoningChain] = []
-        self._waiting: list[int] = []
-        """The nations whose proposal is not yet applied or skipped, last first."""
+        self._waiting: list[int] = []  # the nations whose proposal is not yet applied or skipped, last first
         self._is_reviewed = self._is_over = True
 
     def triggers(self, tick: int) -> list[Trigger[Situation]]:
@@ -173,18 +165,14 @@ class EconomyWorld(World):
 
     def measures(self) -> list[Measure]:
         """Return the indicators, and the results of proposals."""
-        now, metric = self.state.global_state, "prism_economy_proposals_total"
-        text = "Proposals by what became of them; an applied one was accepted before."
-        return [
-            *(
-                Measure(name=name, help=about, kind="gauge", value=getattr(now, key))
-                for key, (name, about) in INDICATORS.items()
-            ),
-            *(
-                Measure(name=metric, help=text, kind="counter", labels={"outcome": name}, value=self.counts[name])
-                for name in COUNTS
-            ),
+        now = self.state.global_state
+        found = [
+            Measure(name=name, help=about, kind="gauge", value=getattr(now, key))
+            for key, (name, about) in INDICATORS.items()
         ]
+        text = "Proposals by what became of them; an applied one was accepted before."
+        proposals = partial(Measure, name="prism_economy_proposals_total", help=text, kind="counter")
+        return found + [proposals(labels={"outcome": name}, value=self.counts[name]) for name in COUNTS]
 
     def highlights(self) -> list[str]:
         """Return the indicators, the path of the interest rate, and the action that was applied latest."""
