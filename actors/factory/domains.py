@@ -108,7 +108,6 @@ DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"s
 
 
 def shipped_shows() -> list[type[Show]]:
-    """Return the shows of the domains that come with PRISM."""
     return [import_module(f"prism.{name}.show").SHOW for name in DOMAINS]
 
 
@@ -190,7 +189,6 @@ def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
 
 
 def is_own(config: Config) -> bool:
-    """Return whether the domain of a configuration is the user's own: it does not come with PRISM."""
     return config.simulation.domain not in DOMAINS
 
 
@@ -218,7 +216,6 @@ def located(config: Config, own: OwnDomain) -> Config:
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
-    """Return the parts of a configuration that will have no effect in a run of a built domain."""
     known = said_by(domain).no_effect()
     return [*unreached(domain.chart), *(idle_interventions(config) if known is None else known)]
 
@@ -318,7 +315,6 @@ def chart_text(config: Config) -> str:
 
 
 def _read(name: str) -> tuple[Input, str]:
-    """Return a chart's file, and its text."""
     source = read_input(name, bytes_max=4 * LENGTH_MAX)
     return source, decode_text(source.data, name)
 

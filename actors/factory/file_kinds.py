@@ -157,7 +157,6 @@ def _columns(text: str) -> list[str]:
 
 
 def parse_graph(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
-    """Return the graph in a file."""
     found = graph_format(data, source)
     if found == "table":
         return parse_edges(data, source, config)

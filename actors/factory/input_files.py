@@ -242,12 +242,10 @@ def fitting_memory(name: str) -> Iterator[None]:
 
 
 def kept_name(digest: str, name: str) -> str:
-    """Return the name by which a run calls an input file that it keeps."""
     return f"{INPUTS}/{digest}/{PurePath(name).name}"
 
 
 def is_kept(name: str | None) -> bool:
-    """Return whether a name is that of a kept file, or of kept code."""
     return name is not None and KEPT.fullmatch(name) is not None
 
 
@@ -387,7 +385,6 @@ def _table_in(data: bytes, name: str, bytes_max: int) -> bytes:
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
-    """Return the content of the gzip file."""
     if not raw:
         raise InputError(name, "is no whole gzip file: it is empty")
     ratio_bytes_max, chunks, size = max(UNPACK_FREE_BYTES, UNPACK_RATIO_MAX * len(raw)), list[bytes](), 0

@@ -155,7 +155,6 @@ async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str]
 
 
 def tape_path(config: Config, directory: Path | None) -> Path:
-    """Return the tape of a run."""
     if (name := config.oracle.tape_path) is not None:
         path, digest = locate_input(name), kept_sha256(name)
         if digest is not None and config.oracle.tape == "replay" and path.is_file() and sha256_of(path) != digest:
@@ -201,5 +200,4 @@ def _named(value: Any) -> Any:
 
 
 def _fitted(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of the settings that a fit may depend on."""
     return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

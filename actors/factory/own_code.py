@@ -152,7 +152,6 @@ def allow(codes: Sequence[OwnCode]) -> None:
 
 
 def unknown_code(codes: Iterable[OwnCode]) -> list[OwnCode]:
-    """Return the code that its user has not asked for."""
     known = known_code.keys
     return [code for code in codes if code.key not in known]
 
@@ -167,14 +166,12 @@ def refuse_unknown(codes: Iterable[OwnCode]) -> None:
 
 
 def untrusted(unknown: Iterable[OwnCode]) -> UntrustedCodeError:
-    """Return the error for code that its user has not asked for."""
     files = {file: digest for code in unknown for file, digest in code.sources.items()}
     known = {key.partition(" ")[2] for key in known_code.keys}
     return UntrustedCodeError(files, is_changed=any(code.reference in known for code in unknown))
 
 
 def domain_error(problem: str) -> ConfigError:
-    """Return the error for a domain that cannot be used."""
     return ConfigError("run", problem, key=KEY)
 
 
@@ -260,12 +257,10 @@ def paths_of(spec: ModuleSpec) -> list[Path]:
 
 
 def is_installed(directory: Path) -> bool:
-    """Return whether a directory belongs to this Python's installation."""
     return directory.name in {"site-packages", "dist-packages"} or str(directory) in sysconfig.get_paths().values()
 
 
 def _place_in(directory: Path, top: str) -> Path:
-    """Return the package of this name in a directory, or the module."""
     return directory / top if (directory / top).is_dir() else directory / f"{top}.py"
 
 

@@ -63,7 +63,6 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
 
 
 def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
-    """Return the domain that a function makes from a configuration."""
     given = {"config": config, "settings": record_of(own.settings, config.domain, DOMAIN), "inputs": inputs}
     reference, files = own.code.reference, own.code.files
     try:
@@ -100,7 +99,6 @@ def _check_interventions(own: OwnDomain, config: Config, domain: Domain) -> None
 
 
 def _arguments_of(function: Callable[..., Any], reference: str) -> tuple[str, ...]:
-    """Return the names of the arguments that a function asks for."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -165,7 +165,6 @@ def _refuse_unreachable(address: str, asked: str) -> None:
 
 
 def _options(ray: Any, address: str) -> dict[str, Any]:
-    """Return the options of each connection."""
     options = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address.startswith("ray://"):
         return options
@@ -223,7 +222,6 @@ def left_cluster_is_gone() -> bool:
 
 
 def is_there(host: str, port: int) -> bool:
-    """Return whether something listens at an address."""
     try:
         with socket.create_connection((host, port), timeout=REACHED_S):
             return True

@@ -43,12 +43,10 @@ class Example(msgspec.Struct, frozen=True):
         return words.partition(". ")[0].rstrip(".")
 
     def text(self) -> str:
-        """Return the file as it is."""
         return self.path.read_text(encoding="utf-8")
 
     @property
     def command(self) -> str:
-        """The command that takes it."""
         return STUDIES.get(self.path.parent.name, "run")
 
     def files(self, directory: Path) -> dict[Path, bytes]:
@@ -97,7 +95,6 @@ def studies() -> dict[str, Example]:
 
 
 def replications() -> dict[str, Path]:
-    """Return the file of every replication that comes with PRISM by its name."""
     return {path.stem: path for path in sorted((shipped_root() / FOLDER / "replications").glob("*.yaml"))}
 
 

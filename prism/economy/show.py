@@ -170,13 +170,10 @@ def _stage(update: Update[Any]) -> Stage:
 
 
 def chain_id(chain: str) -> str:
-    """Return the id of a chain, which is JSON."""
     return msgspec.json.decode(chain, type=LLMReasoningChain).chain_id
 
 
 class EconomyShow(Show):
-    """The tables, names and panels of an economy."""
-
     agent = "nation"
     agents = "nations"
     round = "quarter"
@@ -213,7 +210,6 @@ class EconomyShow(Show):
         return {"economic_strength": self.config.economy.strengths}
 
     def panel(self, agent: int, messages: Sequence[Message]) -> dict[str, Any]:  # noqa: ARG002
-        """Return what is shown of a nation beside its state."""
         return {"economic strength (units of account)": self.config.economy.strengths[agent]}
 
     def council(self, tick: int, messages: Sequence[Message]) -> Council:
@@ -232,7 +228,6 @@ class EconomyShow(Show):
         return Council(tick=tick, before=before, seats=seats)
 
     def effect_name(self, effect: Any) -> str | None:
-        """Return the step of a nation's proposal."""
         return str(effect["type"])
 
 

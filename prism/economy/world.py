@@ -147,7 +147,6 @@ class EconomyWorld(World):
         """Do nothing: the answer comes in the same tick, so nothing can happen to the nation before it."""
 
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:  # noqa: ARG002  # the state has the time
-        """Carry out an intervention: a shock, settings or silence."""
         self.interventions.append(intervention)
         now = self.state.global_state
         moved = {name: shocked(name, getattr(now, name), by) for name, by in (intervention.shock or {}).items()}
@@ -155,7 +154,6 @@ class EconomyWorld(World):
         self._adopt(intervention)
 
     def totals(self) -> dict[str, Any]:
-        """Return the indicators after the latest quarter, the results of proposals, and the path of the rate."""
         now = self.state.global_state
         return {
             **{name: round(float(getattr(now, name)), DIGITS) for name in INDICATORS},
@@ -164,7 +162,6 @@ class EconomyWorld(World):
         }
 
     def measures(self) -> list[Measure]:
-        """Return the indicators, and the results of proposals."""
         now = self.state.global_state
         found = [
             Measure(name=name, help=about, kind="gauge", value=getattr(now, key))
@@ -175,7 +172,6 @@ class EconomyWorld(World):
         return found + [proposals(labels={"outcome": name}, value=self.counts[name]) for name in COUNTS]
 
     def highlights(self) -> list[str]:
-        """Return the indicators, the path of the interest rate, and the action that was applied latest."""
         now, path = self.state.global_state, self.path
         rate = f"interest rate {now.interest_rate:.2f}%, from {path.lowest:.2f}% to {path.highest:.2f}% so far"
         others = f"inflation {now.inflation:.2f}%, growth {now.gdp_growth:.2f}%, unemployment {now.unemployment:.2f}%"
@@ -258,7 +254,6 @@ class RatePath(msgspec.Struct):
 
     @classmethod
     def beginning(cls, rate: float) -> RatePath:
-        """Return the path of a run that starts at this rate."""
         return cls(rate, rate, rate)
 
     def add(self, rate: float) -> None:

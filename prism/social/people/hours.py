@@ -30,7 +30,6 @@ class Hours(NamedTuple):
     others: tuple[str, ...] = ()  # the names of its other columns
 
     def understood(self, path: str) -> str:
-        """Return the line that says how the table was read."""
         unused = f"; not used: {', '.join(f'`{name}`' for name in self.others)}" if self.others else ""
         return f"{path}: the sums of {counted(len(self.counts), 'row')} are everybody's hours{unused}"
 

@@ -252,7 +252,6 @@ class DrawnMargins:
         return found
 
     def value(self, person: int, name: str) -> Value:
-        """Return a person's value of a declared attribute."""
         declaration = self._margins.declared[name]
         if name in self._places:
             declaration = self._narrowed[name][self._places[name][person]]

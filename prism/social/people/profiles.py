@@ -82,7 +82,6 @@ class FileRows(NamedTuple):
     column_of: Mapping[str, str] = {}  # `{kind: its column}`, for those of `KINDS` that the file has
 
     def value(self, place: int, kind: str) -> object:
-        """Return the value of a row in the column of a kind; None without the column."""
         column = self.column_of.get(kind)
         return None if column is None else self.rows[place].get(column)
 
@@ -109,7 +108,6 @@ class FileRows(NamedTuple):
         return InputError(self.source, problem + cut(", ".join(self.columns), SHOWN_MAX), line=self.header_line)
 
     def missing(self, column: str, why: str = "") -> InputError:
-        """Return the error for a column that the file lacks."""
         return self.unusable(f"missing {self.noun_of_columns}: {column}{why}; the file has: ")
 
 

@@ -96,7 +96,6 @@ class LivingPosts:
         return np.asarray(numbers[places_among(ids[order], posts)])
 
     def _rows(self, of: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows of the posts that are not forgotten, of a table of posts."""
         counts = self._state.t.counts.posts
         return of[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE]]
 
