@@ -8,7 +8,7 @@ from prism.economy.backtest import QUARTERS_MIN, Score, backtest, score
 from prism.economy.series import Figures
 from prism.quarter import Period, Quarter
 from tests.catalogue import catalogue
-from tests.economy.history import us_series
+from tests.economy.support import us_series
 
 TAYLORS_SAMPLE = Period.parse("1987q1-1992q3")
 

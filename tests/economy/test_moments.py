@@ -14,7 +14,7 @@ from prism.economy.moments import (
 )
 from prism.quarter import Period, Quarter
 from tests.catalogue import catalogue
-from tests.economy.history import us_series
+from tests.economy.support import us_series
 
 RATES = [4.0, 4.0, 5.0, 5.0, 3.5, 3.5, 4.25, 4.25, 5.25, 5.0, 0.25, 0.0]
 

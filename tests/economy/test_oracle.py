@@ -1,4 +1,4 @@
-"""The oracle of an economy: whom it asks, what it asks them, and what it does where there is no answer."""
+"""A nation, its chart and its oracle, without actors: whom a question is put to, and what becomes of the answer."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,18 @@ import pytest
 from msgspec.structs import replace
 
 from actors.testing import ScriptedModel
+from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.economy import Action, GlobalState, NationState, SimulationState
-from prism.economy.nation import Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
+from prism.economy.nation import ECONOMY_CHART, Applied, Nation, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle, model_components
 from prism.engines import EconLLMEngine
 from prism.errors import OracleError
 from prism.llm import LLMClient, LLMFailureException, Tape, TapedModel
 from prism.llm.spending import metered
 from prism.models import StateUpdateDecision
-from tests.economy.one_nation import ALONE, components
+from prism.statechart import Answer
+from tests.catalogue import catalogue
+from tests.economy.support import ALONE, components
 from tests.llm.support import no_sleep
 
 STATE = SimulationState(
@@ -25,28 +28,99 @@ STATE = SimulationState(
     agents={"Ada": NationState(name="Ada", economic_strength=1.0)},
     global_state=GlobalState(interest_rate=5.0, inflation=6.0),
 )
-PROPOSAL = Action(agent_name="Ada", action_string="Raise the interest rate by 1 percentage point")
+PROPOSAL = "Raise the interest rate by 1 percentage point"
 RATE = '{"new_interest_rate": 5.5, "reasoning": "Inflation is far too high.", "confidence": 0.5}'
 REFUSED = LLMFailureException("client_error", status_code=400)
 LEAST_WAIT_S = 1.0
 """Before a second attempt, where there is a server."""
-ASKED: dict[str, tuple[PolicyState, list[PolicyState], Action | None]] = {
-    "turn_begins": (PolicyState.OBSERVING, [PolicyState.PROPOSED], None),
-    "review": (PolicyState.PROPOSED, [PolicyState.REJECTED, PolicyState.ACCEPTED], PROPOSAL),
-    "apply": (PolicyState.ACCEPTED, [PolicyState.APPLIED], PROPOSAL),
-}
+ASKED = {"turn_begins": PolicyState.OBSERVING, "review": PolicyState.PROPOSED, "apply": PolicyState.ACCEPTED}
+
+
+def nation(state: PolicyState = PolicyState.OBSERVING) -> Nation:
+    return Nation(0, "Ada", state, tick=3)
+
+
+def asked(agent: Nation, trigger: str, action: str | None = PROPOSAL) -> Question[Situation]:
+    proposal = None if action is None or trigger == "turn_begins" else Action(agent_name="Ada", action_string=action)
+    question = turn(ECONOMY_CHART, agent, Trigger(3, 0, trigger, Situation(state=STATE, action=proposal)))
+    assert isinstance(question, Question)
+    return question
+
+
+async def answer(question: Question[Situation], oracle: Any = None) -> Answer:
+    options = [PolicyState(option) for option in question.options]
+    agent = nation(PolicyState(question.state))
+    oracle = oracle or EconomyOracle(components())
+    found: Answer = await oracle.answer(agent, agent.state, question.trigger, options, question.context)
+    return found
+
+
+def settled(agent: Nation, question: Question[Situation], answer: Answer) -> Update[PolicyStep]:
+    decision = Decision(answer.state, Source.ORACLE, question.tick, "", answer.content)
+    update = turn(ECONOMY_CHART, agent, Trigger(3, 0, question.trigger, question.context, decision))
+    assert isinstance(update, Update)
+    return update
+
+
+async def ask(oracle: Any, trigger: str) -> tuple[str, PolicyStep]:
+    found = await answer(asked(nation(ASKED[trigger]), trigger), oracle)
+    return found.state, msgspec.json.decode(found.content, type=PolicyStep)
 
 
 def over(model: Any) -> EconomyModelOracle:
     return EconomyModelOracle(model, ALONE.llm, lambda client: model_components(ALONE, client))
 
 
-async def ask(oracle: Any, trigger: str) -> tuple[str, PolicyStep]:
-    state, options, action = ASKED[trigger]
-    answer = await oracle.answer(
-        Nation(0, "Ada", state, tick=3), state, trigger, options, Situation(state=STATE, action=action)
-    )
-    return answer.state, msgspec.json.decode(answer.content, type=PolicyStep)
+def test_a_quarter_begins_with_a_question_wherever_the_last_one_ended_and_a_review_is_a_choice() -> None:
+    for left in PolicyState:
+        assert asked(nation(left), "turn_begins").options == ("proposed",)
+    review = asked(nation(PolicyState.PROPOSED), "review")
+    assert review.options == ("rejected", "accepted"), "the first option changes nothing"
+
+
+@catalogue("left", [PolicyState.OBSERVING, PolicyState.REJECTED, PolicyState.APPLIED])
+@catalogue("trigger", ["review", "apply"])
+def test_what_was_not_proposed_is_neither_reviewed_nor_applied(trigger: str, left: PolicyState) -> None:
+    proposal = Action(agent_name="Ada", action_string=PROPOSAL)
+    update = turn(ECONOMY_CHART, nation(left), Trigger(3, 0, trigger, Situation(state=STATE, action=proposal)))
+    assert isinstance(update, Update)
+    assert (update.source, update.to_state) == (Source.NO_ROW, left)
+
+
+async def test_an_answer_becomes_the_effect_of_the_turn_with_its_reasoning() -> None:
+    agent = nation()
+    question = asked(agent, "turn_begins")
+    update = settled(agent, question, await answer(question))
+    assert (agent.state, update.to_state) == (PolicyState.PROPOSED, "proposed")
+    assert isinstance(update.effect, Proposed)
+    assert update.effect.chain.reasoning == update.effect.decision.reasoning
+    assert "The rule asks for" in update.effect.chain.reasoning
+
+
+@pytest.mark.parametrize(("action", "found"), [("Raise the tax on fuel", "accepted"), ("Deploy troops", "rejected")])
+async def test_the_judgement_decides_between_the_two_options(action: str, found: str) -> None:
+    agent = nation(PolicyState.PROPOSED)
+    question = asked(agent, "review", action)
+    assert settled(agent, question, await answer(question)).to_state == found
+
+
+async def test_an_answer_to_another_question_is_an_error_of_the_nation_and_moves_it_nowhere() -> None:
+    agent = nation()
+    proposal = await answer(asked(agent, "turn_begins"))
+    other = nation(PolicyState.PROPOSED)
+    question = asked(other, "review")
+    with pytest.raises(msgspec.ValidationError, match="Invalid value 'proposed'"):
+        settled(other, question, Answer("accepted", proposal.content))
+    assert other.state is PolicyState.PROPOSED
+
+
+async def test_a_nation_remembers_the_turn_and_the_proposal() -> None:
+    agent = nation()
+    for trigger in ("turn_begins", "review"):
+        question = asked(agent, trigger)
+        settled(agent, question, await answer(question))
+    contexts = [record.context for record in agent.state_history]
+    assert contexts == [{"turn": 3}, {"turn": 3, "action": PROPOSAL}]
 
 
 async def test_each_question_goes_to_the_one_whom_it_is_for() -> None:
@@ -98,8 +172,9 @@ async def test_what_an_engine_changes_besides_the_rate_is_heard_in_a_run_and_in_
     assert usual.applied_to(STATE) == EconLLMEngine(llm_client=client).updated(STATE, usual.decision)
     indicators = replace(STATE.global_state, interest_rate=5.5, unemployment=0.5)
     assert boom.applied_to(STATE) == replace(STATE, global_state=indicators), "turn and nations are the world's"
+    proposal = Action(agent_name="Ada", action_string=PROPOSAL, validated=True)
     alone = Boom(llm_client=client, current_state=STATE)
-    assert (await alone.run_turn([replace(PROPOSAL, validated=True)])).global_state == indicators
+    assert (await alone.run_turn([proposal])).global_state == indicators
 
 
 async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_can_be_asked_again(
@@ -110,9 +185,8 @@ async def test_a_failure_that_ends_a_run_leaves_the_tape_so_that_the_question_ca
     with metered() as ledger, pytest.raises(LLMFailureException, match="engine: client_error"):
         await ask(oracle, "apply")
     assert [(each.outcome, each.calls) for each in ledger] == [("client_error", 1)]
-    state, _, action = ASKED["apply"]
-    nation = Nation(0, "Ada", state, tick=3)
-    await oracle.before_retry(nation, "apply", Situation(state=STATE, action=action), "client_error")
+    question = asked(nation(PolicyState.ACCEPTED), "apply")
+    await oracle.before_retry(nation(PolicyState.ACCEPTED), "apply", question.context, "client_error")
     _, outcome = await ask(oracle, "apply")
     assert isinstance(outcome, Applied)
     assert outcome.decision.new_interest_rate == 5.5
@@ -136,9 +210,9 @@ async def test_a_first_attempt_that_failed_is_replayed_without_the_wait_for_a_se
 
 
 async def test_a_question_about_nothing_is_an_error() -> None:
-    state, options, _ = ASKED["review"]
-    nation = Nation(0, "Ada", state, tick=3)
+    oracle, ada = EconomyOracle(components()), nation(PolicyState.PROPOSED)
+    options = [PolicyState.REJECTED, PolicyState.ACCEPTED]
     with pytest.raises(OracleError, match="says nothing of the situation"):
-        await EconomyOracle(components()).answer(nation, state, "review", options)
+        await oracle.answer(ada, ada.state, "review", options)
     with pytest.raises(OracleError, match="has no proposal"):
-        await EconomyOracle(components()).ask(nation, state, "review", options, Situation(state=STATE))
+        await oracle.ask(ada, ada.state, "review", options, Situation(state=STATE))

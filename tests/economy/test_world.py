@@ -19,7 +19,7 @@ from prism.economy.nation import ECONOMY_CHART, Nation, PolicyState
 from prism.economy.oracle import Components, EconomyOracle
 from prism.economy.world import EconomyWorld, RatePath
 from prism.errors import ConfigError
-from tests.economy.one_nation import ALONE, components
+from tests.economy.support import ALONE, components
 
 START = GlobalState(interest_rate=4.0, inflation=5.0)
 

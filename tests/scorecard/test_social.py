@@ -16,7 +16,7 @@ from prism.quarter import Period, Quarter
 from prism.scorecard.cascades import Matching, Tree, parse_cascades, shapes_of
 from prism.scorecard.facts import RUNS_MIN, Agreement, Feed, macro_facts, month_share, social_facts
 from tests.catalogue import catalogue
-from tests.economy.history import us_series
+from tests.economy.support import us_series
 
 
 def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None = None) -> Feed:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Prism
-from tests.economy.history import US_PATH, us_series
+from tests.economy.support import US_PATH, us_series
 from tests.plain import plain_text
 
 LIVELY = plain_text("""

@@ -11,7 +11,7 @@ import pytest
 from prism.social.chart import social_chart_text
 from tests.actors.cli.conftest import SMALL, Made
 from tests.command import Prism, prism_alone
-from tests.economy.history import US_PATH
+from tests.economy.support import US_PATH
 from tests.recorded import CHANGING_CHART
 
 ECONOMY = """

@@ -1,5 +1,6 @@
-"""The effect of each kind of intervention on an economy."""
+"""The settings of an economy that cannot hold together, and the effect of each kind of intervention on it."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
 from prism.columns import Columns
-from prism.config import Config, InterventionConfig
+from prism.config import Config, InterventionConfig, load_config
 from prism.config.interventions import INDICATORS
 from prism.economy.domain import EconomyDomain
 from prism.economy.series import beginning
@@ -15,13 +16,51 @@ from prism.economy.world import EconomyWorld, shocked
 from prism.errors import ConfigError
 from tests.catalogue import catalogue
 
+CONFLICTS = r"""
+economy: {nations: [A, B, A], strengths: [1, 1, 1]} => \
+economy.nations: expected values that differ, got 'A' more than once
+economy: {nations: ["A\nB"], strengths: [1]} => \
+economy.nations[0]: expected a text on one line without spaces around it, got 'A\nB'
+economy: {strengths: [1, 2]} => economy.strengths: expected a strength for each nation, got 2 for 5 nations
+economy: {taylor: {rate_step: 2}} => economy.taylor.rate_step: expected rate_step <= rate_step_max, got 2 and 1
+economy: {initial: {quarter: 1985q1}} => \
+economy.initial.quarter: economy.initial.quarter=1985q1 needs economy.initial.path: expected a value, ...
+economy: {initial: {inflation: 9.5, path: x.csv}} => \
+economy.initial.path: economy.initial.path=x.csv needs economy.initial.inflation: expected 2.0, got 9.5...
+economy: {initial: {quarter: 1985q7, path: x.csv}} => \
+economy.initial.quarter: expected a quarter such as 1985q1, got '1985q7'
+economy: {backtest: {periods: [1985q1]}} => \
+economy.backtest.periods[0]: expected a period such as 1987q1-1992q3, got '1985q1'
+{simulation: {domain: economy}, run: {tick_s: 1}, oracle: {mode: realtime}} => \
+oracle.mode: simulation.domain=economy needs oracle.mode: expected pace, got realtime: no policy can be...
+{simulation: {domain: economy}, statechart: {oracle_enabled: false}} => \
+statechart.oracle_enabled: simulation.domain=economy needs statechart.oracle_enabled: expected a value, got false: \
+there is no policy without an oracle
+{simulation: {domain: economy}, oracle: {max_tokens: 10, when_spent: fallback}} => \
+oracle.when_spent: simulation.domain=economy needs oracle.when_spent: expected stop, got fallback: no policy can be \
+made up in place of an answer
+simulation: {ticks_per_round: 3} => simulation.ticks_per_round: expected ticks_per_round >= 4 in the social domain, \
+where a session takes as many, got 3
+"""
 
-def made(**settings: Any) -> Config:
-    """Return a configuration of settings as a file gives them."""
-    return Config(**settings)
+
+@catalogue("case", CONFLICTS.replace("\\\n", "").strip().splitlines())
+def test_settings_that_cannot_hold_together_are_refused(case: str) -> None:
+    text, line = case.split(" => ")
+    with pytest.raises(ConfigError) as caught:
+        load_config(text, "c.yaml", environment={}, overrides=())
+    expected, told = f"c.yaml:1: {line}", str(caught.value)
+    assert told.startswith(expected.removesuffix("...")) if expected.endswith("...") else told == expected
 
 
-ECONOMY = made(simulation={"domain": "economy", "rounds": 3, "ticks_per_round": 4, "seed": 3})
+def test_nations_of_a_domain_of_ones_own_that_would_deliberate_are_refused_with_the_key() -> None:
+    config = load_config(overrides={"simulation.domain": "mine:domain"})
+    with pytest.raises(ConfigError, match=r"population\.deliberation_minutes: nations decide in .* expected 0, got 4"):
+        domain_of(config)
+
+
+SHORT: dict[str, Any] = {"domain": "economy", "rounds": 3, "ticks_per_round": 4, "seed": 3}
+ECONOMY = Config(simulation=SHORT)  # type: ignore[arg-type]
 
 
 def config_with(*interventions: dict[str, Any]) -> Config:
@@ -98,13 +137,6 @@ async def test_lags_and_the_persistence_of_shocks_change_from_their_quarter_on_a
     assert copy.config.economy.macro == changed.config.economy.macro
 
 
-def test_lags_that_no_economy_can_have_are_refused_before_the_run() -> None:
-    with pytest.raises(ConfigError, match=r"gap_lags: expected weights with which a gap dies out by itself"):
-        config_with({"tick": 2, "set": {"economy.macro.gap_lags": [1.16, 0.25]}})
-    with pytest.raises(ConfigError, match=r"inflation_lags: expected weights that add up to 1, got 1\.1"):
-        config_with({"tick": 2, "set": {"economy.macro.inflation_lags": [0.8, -0.1, 0.28, 0.12]}})
-
-
 async def test_a_silenced_nation_takes_no_part_until_its_silence_ends() -> None:
     whole = await ran()
     for_ever = await ran({"tick": 0, "silence": ["Dravia", 0]})
@@ -117,14 +149,29 @@ async def test_a_silenced_nation_takes_no_part_until_its_silence_ends() -> None:
     assert for_ever.counts["rejected"] == for_a_year.counts["rejected"] == whole.counts["rejected"]
 
 
-@pytest.mark.parametrize(
-    ("nation", "message"),
+NATIONS = "Arvendia, Borland, Castellon, Dravia, Estmark"
+
+
+@catalogue(
+    ("intervention", "message"),
     [
-        (5, "expected the number of one of 5 nations, 0 to 4, got 5"),
-        ("Atlantis", "expected one of the nations Arvendia, Borland, Castellon, Dravia, Estmark, got 'Atlantis'"),
+        ({"silence": [5]}, "interventions[0].silence[0]: expected the number of one of 5 nations, 0 to 4, got 5"),
+        (
+            {"silence": ["Atlantis"]},
+            f"interventions[0].silence[0]: expected one of the nations {NATIONS}, got 'Atlantis'",
+        ),
+        (
+            {"set": {"economy.macro.gap_lags": [1.16, 0.25]}},
+            "gap_lags: expected weights with which a gap dies out by it",
+        ),
+        (
+            {"set": {"economy.macro.inflation_lags": [0.8, -0.1, 0.28, 0.12]}},
+            "inflation_lags: expected weights that add up to 1, got 1.1",
+        ),
     ],
 )
-def test_an_intervention_on_no_nation_is_refused(nation: int | str, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        config_with({"tick": 3, "silence": [nation]})
-    assert str(caught.value) == f"Config: interventions[0].silence[0]: {message}"
+def test_an_intervention_that_no_economy_can_have_is_refused_before_the_run(
+    intervention: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        config_with({"tick": 2, **intervention})
