@@ -25,7 +25,7 @@ import anyio
 import msgspec
 
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.metrics.observation import UNOBSERVED
+from actors.metrics.observer import UNOBSERVED
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, create_run, execute
 from actors.runs.replay import restore

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 
 import httpx
 
-from deploy.scrape import Scrape
+from deploy.prometheus_process import Scrape
 
 LOOK_EVERY_S = 0.5
 PRISM = Path(sys.executable).with_name("prism")

@@ -29,7 +29,6 @@ spec:
 
 
 def render(board: Mapping[str, Any]) -> str:
-    """Return a dashboard as the JSON that Grafana reads."""
     return json.dumps(board, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -46,7 +46,6 @@ def check(kustomization: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the kustomizations in these directories, and return the exit code."""
     problems = [line for name in arguments for line in check(name)]
     sys.stdout.writelines(f"{line}\n" for line in problems)
     return 1 if problems else 0

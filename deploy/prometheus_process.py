@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import msgspec
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
 SHIPPED = Path(__file__).parent / "prometheus"
 RULES = ("recording.yml", "alerts.yml")
@@ -32,11 +33,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Prometheus:
-    """A running Prometheus.
-
-    Args:
-        targets: the file with the targets that it scrapes.
-    """
+    """A running Prometheus, with the file of the targets that it scrapes."""
 
     def __init__(self, url: str, targets: Path) -> None:
         self.url = url
@@ -141,3 +138,44 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+class Scrape(msgspec.Struct, frozen=True):
+    """The numbers of one page of metrics in its order, and the time of reading on the reader's clock."""
+
+    moment_s: float
+    samples: Mapping[Key, float]
+
+    @classmethod
+    def parse(cls, text: str, moment_s: float) -> Scrape:
+        """Return the numbers on a page in the Prometheus text format.
+
+        Raises:
+            ValueError: it is not in that format.
+        """
+        samples: dict[Key, float] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                samples[sample.name, frozenset(sample.labels.items())] = sample.value
+        return cls(moment_s, samples)
+
+    def value(self, name: str, **labels: str) -> float:
+        """Return the sum of the samples of that name with at least these labels; 0 if there is none."""
+        wanted = labels.items()
+        return sum(value for (key, has), value in self.samples.items() if key == name and wanted <= has)
+
+    def by(self, name: str, label: str) -> dict[str, float]:
+        """Return `{label value: sum}` of the samples of that name, in the order of the page."""
+        sums: dict[str, float] = {}
+        for (key, has), value in self.samples.items():
+            if key == name:
+                label_value = dict(has).get(label, "")
+                sums[label_value] = sums.get(label_value, 0.0) + value
+        return sums
+
+    def labels(self, name: str) -> dict[str, str]:
+        """Return the labels of the first sample of that name; none if there is no such sample."""
+        return next((dict(has) for key, has in self.samples if key == name), {})

@@ -13,8 +13,14 @@ from click.exceptions import NoArgsIsHelpError
 from actors.cli.command import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE, LazyGroup
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.core.machine import safe_path
-from actors.logs.output import output, say_json
-from actors.logs.standard_streams import escape_unencodable, name_standard_output, open_missing, protect_standard_error
+from actors.logs.output import (
+    escape_unencodable,
+    name_standard_output,
+    open_missing,
+    output,
+    protect_standard_error,
+    say_json,
+)
 from actors.runs.signals import EXIT_BASE, leave
 from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
@@ -58,7 +64,15 @@ SECTIONS = {
     },
 }
 """The commands, in the sections and the order in which the help lists them."""
-MODULES = {"resume": "run", "fork": "run", "replay": "run", "unpack": "pack"}
+MODULES = {
+    "resume": "run",
+    "fork": "run",
+    "replay": "run",
+    "verify": "run",
+    "unpack": "pack",
+    "play": "view",
+    "doctor": "validate",
+}
 """The commands that are in the module of another one."""
 
 
@@ -153,16 +167,15 @@ def _print_error(problem: str, code: int) -> None:
         click.secho(printable_lines(told), file=sys.stderr, fg=color)
 
 
+EXITS: dict[tuple[type[PrismError], ...], int] = {
+    (ConfigError,): EXIT_CONFIG,
+    (AddressError, PlaceError, RunDirectoryError, UntrustedCodeError): EXIT_USAGE,
+    (OracleSpentError,): EXIT_SPENT,
+    (OracleUnavailableError,): EXIT_ORACLE,
+}
+
+
 def exit_code(error: PrismError) -> int:
-    """Return the exit code of an error."""
-    if isinstance(error, ConfigError):
-        return EXIT_CONFIG
-    if isinstance(error, AddressError | PlaceError | RunDirectoryError | UntrustedCodeError):
-        return EXIT_USAGE
-    if isinstance(error, OracleSpentError):
-        return EXIT_SPENT
-    if isinstance(error, OracleUnavailableError):
-        return EXIT_ORACLE
     if isinstance(error, InterruptedRunError):
         return EXIT_BASE + signal.Signals[error.signal]
-    return EXIT_FAILED
+    return next((code for kinds, code in EXITS.items() if isinstance(error, kinds)), EXIT_FAILED)

@@ -14,9 +14,9 @@ from rich.console import RenderableType
 from actors.cli.command import command, count_option, option, path_option
 from actors.cli.options import RUN, TRUST, ask_to_run_code, out_option, set_option, with_log_options
 from actors.cli.render import line, show, table
-from actors.cli.run_command import logging_trouble, with_progress
+from actors.cli.run import logging_trouble, with_progress
 from actors.core.errors import ungrouped
-from actors.display.work import Standing, progress_shown
+from actors.display.progress import Standing, progress_shown
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
 from actors.runs.signals import ended_by_signals
@@ -63,7 +63,7 @@ def ask(  # one for each option
     ask_to_run_code(path, overrides)
     where = out or Path(f"{path.resolve().name}-answers")
     survey = Survey(path, questions, at=at, agents=agents, out=where, overrides=overrides)
-    anyio.run(partial(with_progress, survey.gather, after_s=SHOWN_AFTER_S))
+    with_progress(survey.gather, after_s=SHOWN_AFTER_S)
 
     def standing() -> Standing:
         words = f"asking: {survey.answers:,} of {survey.wanted:,} answers"
@@ -86,7 +86,6 @@ def ask(  # one for each option
 
 
 def _view(asked: Asked, where: Path) -> Iterator[RenderableType]:
-    """Yield the outcome of the answers: changes first, then each question with bars for each moment."""
     yield from (change.sentence for each in asked.outcomes for change in each.changes)
     for each in asked.outcomes:
         yield ""

@@ -17,7 +17,7 @@ from rich.console import RenderableType
 from actors.cli.command import command, count_option, flag, option, path_option
 from actors.cli.options import TRUST, Directory, ask_to_run_code, can_ask, require, set_option, with_log_options
 from actors.cli.render import show, table
-from actors.cli.run_command import logging_trouble
+from actors.cli.run import logging_trouble
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE
 from actors.store.lock import locked
@@ -111,7 +111,6 @@ def audit(  # one for each option
 
 
 def audit_view(found: Audit) -> Iterator[RenderableType]:
-    """Yield the findings, the shifts and the claims of an audit, and the paragraph for a paper."""
     yield from (f"  {each}" for each in findings_or_none(found))
     shifts, ends = [], " (95% interval)" if any(each.people >= FEWEST for each in found.shifts) else ""
     for each in found.shifts:

@@ -11,13 +11,13 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 
 from actors.cli.command import EXIT_THRESHOLD
+from actors.cli.experiment import FILE, JOBS, KEPT, ON, STUDY_DIRECTORY, FileGroup, make_directory
 from actors.cli.experiment_tables import asked_together, run_s
 from actors.cli.options import TRUST, out_option, require, run_name
 from actors.cli.render import NONE, interval, line, show, table
-from actors.cli.study_options import FILE, JOBS, KEPT, ON, STUDY_DIRECTORY, FileGroup, make_directory
 from actors.core.machine import processors
+from actors.display.progress import Standing, progress_shown
 from actors.display.words import duration
-from actors.display.work import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.runs.signals import ended_by_signals
@@ -147,7 +147,6 @@ likely ranks as far from that would be (simulation-based calibration)
 
 
 def result_parts(made: CalibrationPlan, result: Result) -> Iterator[RenderableType]:
-    """Yield how well the fit agrees with the data, what it is worth, and what it is made of; or what it lacks."""
     asked = made.calibration
     yield line(f"calibration of {made.base.name}{asked.question and ': '}{asked.question}", "bold")
     if not result.is_reported:

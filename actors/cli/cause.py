@@ -15,9 +15,9 @@ from rich.console import RenderableType
 from actors.cli.command import command, count_option, option
 from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, require, shown, with_log_options
 from actors.cli.render import line, show, table
-from actors.cli.run_command import logging_trouble
+from actors.cli.run import logging_trouble
 from actors.core.errors import DiskFailedError, RunDirectoryError, ungrouped
-from actors.display.work import Standing, progress_shown
+from actors.display.progress import Standing, progress_shown
 from actors.logs.output import say
 from actors.studies.causes.record import KINDS, Causes, answered_words, interval, keep, number, signed, tried_words
 from actors.studies.causes.search import causes
@@ -119,7 +119,6 @@ def cause(  # one for each option
 
 
 def causes_view(found: Causes) -> Iterator[RenderableType]:
-    """Yield the outcome, what was tried in sentences, and the largest effects."""
     yield line(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", "bold")
     yield from (f"  {tried_words(each)}" for each in found.tried)
     yield from (f"  {each}" for each in answered_words(found))

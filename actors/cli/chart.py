@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from actors.cli.command import EXIT_THRESHOLD, command, flag, option, path_option
-from actors.cli.options import TRUST, PackedOrDirectory, require, with_settings
+from actors.cli.options import PACKED, TRUST, require, with_settings
 from actors.cli.render import print_json, show
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
@@ -29,7 +29,6 @@ from prism.wording import counted
 
 YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".svg": "svg", ".yaml": YAML}
-RUN_PATH = PackedOrDirectory()
 
 
 def _svg(chart: Outline) -> str:
@@ -47,7 +46,7 @@ FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg}
 @with_settings
 @option("--format", "shape", type=click.Choice([*FORMATS, YAML]), help="Format.  [default: mermaid]")
 @path_option("--out", help="Write it to FILE.")
-@option("--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times.")
+@option("--run", "drawn_run", type=PACKED, metavar="RUN", help="Draw what this run did: counts and dwell times.")
 @TRUST
 @flag(
     "--lint",
@@ -58,7 +57,7 @@ FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "svg": _svg}
 @option(
     "--coverage",
     without=["--format", "--out", "--run"],
-    type=RUN_PATH,
+    type=PACKED,
     metavar="RUN",
     help="List the rows, with how often this run took each.",
 )

@@ -44,12 +44,7 @@ KEPT = ("required", "multiple", "default", "envvar", "help")
 
 
 class Option(click.Option):
-    """An option that goes with some others only.
-
-    Args:
-        needs: the options that it goes with.
-        without: the options that it excludes.
-    """
+    """An option that needs some others, and cannot be given with some."""
 
     def __init__(self, *arguments: Any, needs: Sequence[str] = (), without: Sequence[str] = (), **given: Any) -> None:
         super().__init__(*arguments, **given)
@@ -84,7 +79,6 @@ class Described(click.Command):
     """A command that describes itself as JSON, with `--help --json`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, or print the description and end."""
         given = set(args)
         if "--json" in given and given & HELP and (given <= {"--json", *HELP} or not isinstance(self, click.Group)):
             told = {**description(self, ctx), "exit_codes": EXIT_CODES}
@@ -103,7 +97,6 @@ class Command(Described):
         self.params += [QUIET, JSON]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, and refuse options that do not go together."""
         rest = super().parse_args(ctx, args)
         given = {
             name: each
@@ -122,8 +115,6 @@ class Command(Described):
 
 
 class Group(Described, click.Group):
-    """A group of commands with results."""
-
     command_class = Command
 
 
@@ -133,14 +124,12 @@ flag = partial(option, is_flag=True)
 
 
 def path_option(*names: str, metavar: str = "FILE", **given: Any) -> Callable[[F], F]:
-    """Return an option whose value is the path of a file."""
     return option(*names, metavar=metavar, type=click.Path(path_type=Path), **given)
 
 
 def count_option(
     *names: str, least: int = 1, most: int | None = None, metavar: str | None = "N", **given: Any
 ) -> Callable[[F], F]:
-    """Return an option whose value is a whole number in a range."""
     return option(*names, metavar=metavar, type=click.IntRange(least, most), **given)
 
 
@@ -160,11 +149,9 @@ class LazyGroup(Group):
         super().__init__(commands={name: click.Command(name) for name in self.named}, **given)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """Return the names in the order of the help."""
         return list(self.named)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and return the command of this name; None if there is none."""
         if cmd_name not in self.named:
             return None
         word = cmd_name.replace("-", "_")
@@ -179,14 +166,12 @@ class LazyGroup(Group):
             raise RuntimeError("a file ended early") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write a table of commands for each section, without importing them."""
         width = max(map(len, self.named))
         for title, commands in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), line) for name, line in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the exit codes."""
         with formatter.section("Exit codes"):
             formatter.write_dl([*EXIT_CODES.items()])
 

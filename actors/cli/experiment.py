@@ -13,46 +13,91 @@ from typing import NamedTuple
 import click
 from msgspec.structs import asdict, replace
 
-from actors.cli.command import EXIT_THRESHOLD, flag, option, path_option
+from actors.cli.command import EXIT_THRESHOLD, Group, count_option, flag, option, path_option
 from actors.cli.experiment_tables import outcome_parts, plan_parts, predictions_parts, threshold_said
-from actors.cli.options import TRUST, run_name
+from actors.cli.options import TRUST, out_option, require, run_name
 from actors.cli.render import line, show, table
-from actors.cli.study_options import (
-    EXPERIMENT_OUT,
-    EXPERIMENTS,
-    FILE,
-    JOBS,
-    KEPT,
-    ON,
-    FileGroup,
-    make_directory,
-    refuse_without_packages,
-)
-from actors.core.errors import RunDirectoryError
+from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import write_json
 from actors.core.machine import processors
+from actors.display.progress import Standing, live_console, progress_shown
 from actors.display.words import duration
-from actors.display.work import Standing, live_console, progress_shown
 from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
-from actors.studies.experiments.cells import CELLS, Done, Where, cell_path, cells_begun, cells_to_do, count_done, opened
+from actors.studies.experiments import seals
+from actors.studies.experiments.cells import (
+    CELLS,
+    PROCESSES,
+    Done,
+    Where,
+    cell_path,
+    cells_begun,
+    cells_to_do,
+    count_done,
+    opened,
+)
 from actors.studies.experiments.outcome import OUTCOME, Outcome, Values, outcome_of, read_values, write_outcome
 from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, record_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.run_measures import keep_own, measured
-from actors.studies.experiments.seals import (
-    notes_on_plan,
-    read_sealed,
-    register,
-    scores_of_data,
-    scores_of_runs,
-    sealed_now,
-)
 from actors.studies.experiments.shared_oracle import asking_of, gateway_of, use_of_model
 from prism.experiment.predictions import read_predictions
 from prism.wording import counted
+
+
+class FileGroup(Group):
+    """A group whose first word may be a file: then it is run."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        first = args[0]
+        if first in self.commands:
+            return super().resolve_command(ctx, args)
+        words = [word for word in args[1:] if not word.startswith("-")]
+        if not first.startswith("-") and not Path(first).exists() and any(Path(word).is_file() for word in words):
+            known = ", ".join(sorted(self.commands))
+            raise click.UsageError(f"{first!r} is no file and no command; expected a file, or one of: {known}", ctx)
+        return super().resolve_command(ctx, ["run", *args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that a run takes, too: most often no command is named."""
+        options = [option for option in self.commands["run"].params if isinstance(option, click.Option)]
+        with formatter.section("Options of a run"):
+            formatter.write_dl([record for option in options if (record := option.get_help_record(ctx)) is not None])
+        super().format_options(ctx, formatter)
+
+
+FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+JOBS = count_option("--jobs", help="Cells at once.  [default: one for each processor]")
+ON = option(
+    "--on",
+    default=PROCESSES,
+    metavar="PLACE",
+    help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
+)
+
+
+def make_directory(place: Path) -> None:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise run_directory_error(error, f"{place}: cannot be created") from None
+
+
+EXPERIMENTS = Path("experiments")
+KEPT = "What is done is kept, and what is under way goes on where its files end: run the same command again"
+"""What a signal says."""
+STUDY_DIRECTORY = "Directory of the study; what is done there already is not done again."
+EXPERIMENT_OUT = out_option(STUDY_DIRECTORY, f"{EXPERIMENTS}/NAME")
+PACKAGES = ("scipy", "statsmodels", "SALib")
+
+
+def refuse_without_packages() -> None:
+    require(PACKAGES, f"experiments need {' and '.join(PACKAGES)}")
+
 
 PROBLEMS_SHOWN = 5
 
@@ -116,12 +161,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, tape: Path | No
 
 
 class Executed(NamedTuple):
-    """An experiment that has been run.
-
-    Args:
-        plan: the plan, with the seeds that were run.
-        problems: `{cell: problem}` of the cells without a result.
-    """
+    """An experiment that has been run, with `{cell: problem}` of the cells without a result."""
 
     plan: Plan
     outcome: Outcome
@@ -212,9 +252,9 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
     if target.exists():
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
-    sealed = sealed_now(plan.hash, parts_of(plan), predictions, begun)
+    sealed = seals.sealed_now(plan.hash, parts_of(plan), predictions, begun)
     write_json(target, sealed)
-    register(place, sealed)
+    seals.register(place, sealed)
     count, files = (
         counted(len(predictions.predictions), "prediction"),
         [shlex.quote(str(each)) for each in (path, target)],
@@ -250,24 +290,24 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, model: st
     what was sealed: a result that holds there was not picked for one model.
     """
     refuse_without_packages()
-    plan, sealed = make_plan(path, model), read_sealed(file)
+    plan, sealed = make_plan(path, model), seals.read_sealed(file)
     name = run_name(path) if model is None else f"{run_name(path)}-{re.sub('[^A-Za-z0-9.]+', '-', model)}"
     place = out or EXPERIMENTS / name
-    notes = notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
+    notes = seals.notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
     answers = list[str]()
     if model is not None:
         done = execute(plan, place, Where(), notes=notes)
         refuse_lost(done, place)
         answers = [each.text for each in done.outcome.answers]
-    register(place, sealed)
+    seals.register(place, sealed)
     if data is not None:
-        found = scores_of_data(data, sealed, place, notes)
+        found = seals.scores_of_data(data, sealed, place, notes)
     else:
         record = read_experiment_record(place)
         if not (record.is_final and has_results_of(record, plan)):
             raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
         seeds = record.plan.experiment.seeds
-        found = scores_of_runs(sealed, seeds, record.values, place, notes)
+        found = seals.scores_of_runs(sealed, seeds, record.values, place, notes)
     notes_said = [line(f"! {note}", "yellow") for note in found.notes]
     said = [*map(line, answers), line(found.text), "", *predictions_parts(found), *notes_said]
     show(found, lambda: said)

@@ -31,7 +31,6 @@ ROWS_SHOWN, EFFECTS_SHOWN, ANSWERS_SHOWN = 60, 60, 12
 
 
 def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[RenderableType]:
-    """Yield the answers, the means, the comparisons, the effects of factors, and the thresholds."""
     yield line(outcome.question, "bold")
     # The answers in sentences, each with the number of its hypothesis if there are several, and their limits.
     numbers = {each.with_test: place for place, each in enumerate(made.experiment.hypotheses, start=1)}
@@ -75,13 +74,11 @@ def outcome_parts(outcome: Outcome, made: Plan, out: Path) -> Iterator[Renderabl
 
 
 def threshold_said(judged: Judged) -> str:
-    """Return a threshold in words, with the mean that it limits."""
     said = "met" if judged.is_met else "missed"
     return f"threshold {judged.threshold}: {judged.mean:.4g} ({judged.condition}): {said}"
 
 
 def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
-    """Yield the hypotheses as lines, each with its effect size, and a table with a row for each."""
     found = {each.hypothesis.with_test: each for each in outcome.comparisons}
     rows = []
     for number, hypothesis in enumerate(made.experiment.hypotheses, start=1):
@@ -101,7 +98,6 @@ def _comparisons(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
 
 
 def predictions_parts(found: PredictionScores) -> Iterator[RenderableType]:
-    """Yield the predictions beside their outcomes, with what their scores mean."""
     columns = ("predicted", *(f">{share:.0%} interval" for share in SHARES), ">came out", ">within", ">CRPS")
     rows = []
     for each in found.scores[:ROWS_SHOWN]:
@@ -179,7 +175,6 @@ def plan_parts(made: Plan, out: Path, jobs: int) -> tuple[list[tuple[str, str]],
 
 
 def _named(experiment: Experiment) -> str:
-    """Return the names of the conditions, or the factors of a design with many."""
     names = [printable(each.name) for each in experiment.conditions]
     if len(names) <= NAMES_SHOWN:
         return ", ".join(names)
@@ -258,7 +253,6 @@ class Asked(NamedTuple):
 
 
 def asked_together(asking: Asking, out: Path, forecasts: Sequence[Forecast]) -> Asked:
-    """Return the calls that cells will make to a model together, and whether the budget is enough for them."""
     if not forecasts:
         return Asked([], 0.0)
     limits, used = limits_of(asking), used_so_far(out)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-import anyio
 import click
 
 from actors.cli.command import command, count_option, option
 from actors.cli.options import PACKED_RUN, TRUST, ask_to_run_code, with_log_options
 from actors.cli.render import show
-from actors.cli.run_command import with_progress
-from actors.display.work import step_shown
+from actors.cli.run import with_progress
+from actors.display.progress import step_shown
 from actors.explain.posts import explain_post
-from actors.explain.tree import Node, lines
+from actors.explain.tree import lines
 from actors.explain.turns import explain_path, explain_turns
 from actors.explain.what_if import what_if
-from actors.runtime.simulation import Simulation
 
 POST_DIGITS_MAX: Final = 19
 """The digits of the largest number of 64 bits."""
@@ -76,7 +73,6 @@ def explain(  # one for each option
         raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
     if agent is None or tick is not None:  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
-    again: Callable[[Callable[[Simulation], None]], Awaitable[Node]]
     if agent is not None and tick is None:
         with step_shown("reading the journal"):
             found = explain_path(path, agent, first, last)
@@ -95,5 +91,5 @@ def explain(  # one for each option
             again = partial(explain_post, path, int(post))
         else:
             again = partial(explain_turns, path, str(agent), int(tick or 0), None)
-        found = anyio.run(partial(with_progress, again, after_s=SHOWN_AFTER_S))
+        found = with_progress(again, after_s=SHOWN_AFTER_S)
     show(found, lambda: lines(found))

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, flag, option
-from actors.cli.options import TRUST, PackedOrDirectory, out_option
+from actors.cli.options import PACKED_RUNS, TRUST, out_option
 from actors.cli.render import show
-from actors.display.work import Standing, progress_shown
+from actors.display.progress import Standing, progress_shown
 from actors.logs.output import output, say
 from actors.runs.signals import ended_by_signals
 from actors.store.manifest import read_summary
@@ -23,7 +23,7 @@ from prism.wording import counted
 
 
 @command(name="export")
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
+@PACKED_RUNS
 @option("--to", "form", type=click.Choice(FORMATS), help="Format of the files; --sql alone prints.")
 @out_option("Directory to write, which must be new.", "NAME-FORMAT here, where NAME is the run's, or runs-FORMAT")
 @option(

@@ -86,7 +86,6 @@ def init(directory: Path | None, example: str | None, template: str | None, word
 
 
 def _package_name(directory: Path) -> str:
-    """Return the name of a package for a directory."""
     name = directory.resolve().name.lower().replace("-", "_")
     if not name.isidentifier() or not name.isascii() or iskeyword(name):
         raise click.UsageError(f"DIR names the package: expected letters, digits, - and _, got {directory.name!r}")

@@ -17,8 +17,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.machine import not_installed
 from actors.display.console import echo
 from actors.factory.shipped import FILE_NAME, STUDIES, examples
-from actors.logs.output import FORMATS, LEVELS, output, say
-from actors.logs.standard_streams import protect_standard_output
+from actors.logs.output import FORMATS, LEVELS, output, protect_standard_output, say
 from prism.quoting import printable
 
 
@@ -33,17 +32,17 @@ class Directory(click.Path):
 
     Args:
         holds: what must be there, such as `run`; empty for a directory that may be made.
+        packed: take a file of `prism pack`, too: it is unpacked in a temporary directory until the command ends.
     """
 
-    def __init__(self, holds: str = "") -> None:
-        super().__init__(path_type=Path, file_okay=False)
-        self._holds = holds
+    def __init__(self, holds: str = "", *, packed: bool = False) -> None:
+        super().__init__(path_type=Path, file_okay=False)  # by which the help and the errors of click name it
+        self.file_okay, self._holds = packed, holds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
         if value == "":
             self.fail("expected a directory, got an empty text", param, ctx)
-        from actors.runs.pack import is_pack  # noqa: PLC0415  # it takes a third of a second to import
+        from actors.runs.pack import SUFFIX, is_pack, unpacked  # noqa: PLC0415  # it takes a third of a second to import
 
         if not self.file_okay and is_pack(Path(value)):
             self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
@@ -54,23 +53,8 @@ class Directory(click.Path):
         path: Any = super().convert(value, param, ctx)
         if self._holds and not path.exists():
             raise RunDirectoryError(f"{path}: no such {self._holds}{_near(path)}")
-        return path
-
-
-class PackedOrDirectory(Directory):
-    """The path of a directory that is only read, or of a file of `prism pack`, which is unpacked while it is read."""
-
-    def __init__(self, holds: str = "run") -> None:
-        super().__init__(holds)
-        self.file_okay = True
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the directory; for a packed one a temporary directory, which the end of the command removes."""
-        path = super().convert(value, param, ctx)
         if not path.is_file() or ctx is None:
             return path
-        from actors.runs.pack import SUFFIX, unpacked  # noqa: PLC0415  # most commands are given a directory
-
         if path.suffix != SUFFIX:
             self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)
         from actors.runs.signals import ended_by_signals  # noqa: PLC0415
@@ -131,12 +115,13 @@ TICKS = count_option(
     "--ticks", help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N."
 )
 RUN = click.argument("path", metavar="RUN", type=Directory("run"))
-PACKED_RUN = click.argument("path", metavar="RUN", type=PackedOrDirectory())
+PACKED = Directory("run", packed=True)
+PACKED_RUN = click.argument("path", metavar="RUN", type=PACKED)
+PACKED_RUNS = click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PACKED)
 CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command with the CONFIG argument and the --set option added."""
     return CONFIG(SET(command))
 
 

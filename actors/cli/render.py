@@ -72,7 +72,6 @@ def print_json(record: Any) -> None:
 
 
 def _tree(record: Any) -> Any:
-    """Return a record as mappings, lists and plain values."""
     if isinstance(record, tuple) and hasattr(record, "_asdict"):
         record = record._asdict()
     if isinstance(record, Mapping):
@@ -113,7 +112,6 @@ def told(value: Any, name: str = "") -> str:
 
 
 def line(text: str, style: str = "") -> Text:
-    """Return a line in a style."""
     return Text(printable(text), style=style)
 
 

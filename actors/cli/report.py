@@ -8,19 +8,19 @@ from pathlib import Path
 import click
 
 from actors.cli.command import command, flag, option, path_option
-from actors.cli.options import TRUST, PackedOrDirectory, ask_to_run_code, require
+from actors.cli.options import PACKED_RUNS, TRUST, ask_to_run_code, require
 from actors.cli.render import show
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
-from actors.display.work import Standing, progress_shown
+from actors.display.progress import Standing, progress_shown
 from actors.studies.experiments.record import is_experiment, read_experiment_record
 
 REPORT = Path("report.html")
 
 
 @command()
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
+@PACKED_RUNS
 @path_option("--out", default=REPORT, help="Write the report here; with --odd, by default odd.md.")
 @option(
     "--against",

@@ -44,7 +44,6 @@ def runs(root: Path) -> None:
 
 
 def _record(line: ListedRun) -> dict[str, Any]:
-    """Return what is shown of a run."""
     state, since = line.status.value, ""
     if line.status is RunStatus.RUNNING:  # then it is the phase of the process that works on it
         state = Phase.STARTING.value if line.phase is None else line.phase.phase.value

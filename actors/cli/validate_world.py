@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 from msgspec.structs import asdict
 from rich.console import RenderableType
 from rich.text import Text
 
 from actors.cli.command import EXIT_THRESHOLD, command, flag, option
-from actors.cli.options import PackedOrDirectory
+from actors.cli.options import PACKED_RUNS
 from actors.cli.render import NONE, interval, line, show, table
 from actors.factory.domains import show_of
 from actors.results.observed import observed_configs, observed_economy, observed_feed, read_real, start_quarter
@@ -27,7 +26,7 @@ WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files 
 
 
 @command(name="validate-world")
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
+@PACKED_RUNS
 @option(
     "--against",
     "files",
@@ -77,7 +76,6 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], *, strict: b
 
 
 def _rule_parts(scores: Sequence[Score]) -> Iterator[RenderableType]:
-    """Yield the errors of the policy rule as a table, with an explanation."""
     rows = (
         (
             *(str(one.period), one.quarters),

@@ -30,7 +30,6 @@ class SafeConsole(Console):
         super().__init__(markup=False, emoji=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments that the console prints, and escape their texts."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable_lines(segment.text), segment.style)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from rich.live import Live
@@ -13,13 +15,100 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
-from actors.display.console import echo
+from actors.display.console import SafeConsole, echo
 from actors.display.words import duration, share, usd
-from actors.display.work import LINE_EVERY_S, live_console
-from actors.logs.output import output, say_json
+from actors.logs.output import output, say, say_json
 from actors.runtime.simulation import Progress
 from prism.palette import state_styles
 from prism.quoting import printable
+
+LINE_EVERY_S = 5.0
+SHOWN_AFTER_S = 0.5
+"""The duration from which a step is shown."""
+GREETING = "greeting the oracle"
+"""The step in which the oracle's server is asked a first question."""
+PREPARING = "making kernels ready, which takes up to a minute the first time"
+"""The step in which kernels are compiled, or loaded."""
+PATIENCE_S = 1.0
+"""The time for which the end of work waits for a terminal that accepts no output."""
+
+
+class Standing(NamedTuple):
+    """The present state of work in words, and of the whole the part that is done; without a whole there is no bar."""
+
+    words: str
+    done: float = 0.0
+    whole: float = 0.0
+
+
+def live_console() -> SafeConsole | None:
+    """Return the terminal that standard error is, if a display can move on it; None elsewhere."""
+    console = SafeConsole(stderr=True)
+    return console if console.is_terminal and not console.is_dumb_terminal and not output.is_json else None
+
+
+@contextmanager
+def progress_shown(read: Callable[[], Standing], *, after_s: float = 0.0, has_lines: bool = True) -> Iterator[None]:
+    """Show what `read` returns in the block, unless the output is quiet.
+
+    A thread calls `read` and prints, so a terminal that accepts no output does not hold up the work.
+
+    Args:
+        after_s: the time after which it is shown.
+        has_lines: print lines elsewhere than on a terminal; false if the caller tells more than that.
+    """
+    console, ended = live_console(), Event()
+    if output.is_quiet or not (console or has_lines):
+        yield
+        return
+    shower = Thread(target=_show, args=(console, read, ended, after_s), name="progress", daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shower.join(PATIENCE_S)
+
+
+@contextmanager
+def step_shown(step: str) -> Iterator[Any]:
+    """Show a step and its time if it takes long, in a context whose value is a function that begins another step."""
+    begun = perf_counter()
+
+    def begin(another: str) -> None:
+        nonlocal step, begun
+        step, begun = another, perf_counter()
+
+    with progress_shown(lambda: Standing(f"{step}, {duration(perf_counter() - begun)}"), after_s=SHOWN_AFTER_S):
+        yield begin
+
+
+def _show(console: SafeConsole | None, read: Callable[[], Standing], ended: Event, after_s: float) -> None:
+    first: tuple[float, float] | None = None  # the time at which the whole was known, and the part that was done then
+
+    def told() -> Standing:
+        """Return the present state, with the time that is left at the mean pace so far."""
+        nonlocal first
+        now, time_s = read(), perf_counter()
+        if not now.whole:
+            return now
+        since_s, before = first = first or (time_s, now.done)
+        left_s = (now.whole - now.done) * (time_s - since_s) / max(1e-9, now.done - before)
+        return now._replace(words=f"{now.words}, {duration(left_s)} left") if before < now.done < now.whole else now
+
+    def drawn() -> Table:
+        now, bar = told(), Table.grid(padding=(0, 1))
+        words = Text(printable(now.words if now.whole else f"prism: {now.words}"))
+        bar.add_row(*([ProgressBar(now.whole, now.done, width=30)] if now.whole else []), words)
+        return bar
+
+    if console is None:
+        while not ended.wait(LINE_EVERY_S):
+            say(told().words)
+    elif not ended.wait(after_s):
+        with Live(get_renderable=drawn, console=console, transient=True):
+            ended.wait()
+
 
 REFRESH_S = 0.25
 REPLAYING = "doing recorded ticks again"
@@ -30,12 +119,7 @@ SLOW_S = 10.0
 
 
 class Pace:
-    """The pace of a run: its rates, and the time of its phase.
-
-    Args:
-        read: returns the progress now.
-        clock: seconds.
-    """
+    """The pace of a run: its rates, and the time of its phase."""
 
     def __init__(self, read: Callable[[], Progress], clock: Callable[[], float] = perf_counter) -> None:
         self._read = read
@@ -78,7 +162,6 @@ class Pace:
 
 
 async def show_progress(read: Callable[[], Progress]) -> None:
-    """Show progress on standard error until cancelled."""
     console, pace = live_console(), Pace(read)
     if console is None:
         pace.now()  # otherwise the first line would have no rates
@@ -140,7 +223,6 @@ def phase_words(progress: Progress, pace: Pace) -> str:
 
 
 def line(progress: Progress, pace: Pace) -> str:
-    """Return the progress as one plain line."""
     rates = f"{pace.ticks_per_s:.0f} ticks/s {pace.transitions_per_s:.0f} transitions/s"
     states = " ".join(f"{state}={count}" for state, count in progress.agents_by_state.items() if count)
     return (

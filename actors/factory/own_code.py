@@ -31,7 +31,7 @@ from actors.core.errors import UntrustedCodeError
 from actors.core.files import open_own, opened_as_it_is, read_descriptor, read_regular
 from actors.factory.input_files import SOURCE_BYTES_MAX, is_kept, kept_sha256, place_of
 from prism.config import SimulationConfig
-from prism.config.checks import SHIPPED_DOMAINS
+from prism.config.config import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError
 from prism.expectations import meant
 

@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.core.errors import AddressError
-from actors.logs.rate_limit import log_failure
+from actors.logs.setup import log_failure
 
 HEAD_MAX_BYTES = 65_536
 BACKLOG = 1024
@@ -66,13 +66,7 @@ class ServerOptions(NamedTuple):
 
 
 class Server:
-    """A server of an application, until it is closed.
-
-    Args:
-        app: what is served.
-        listener: a socket that listens.
-        tls: encrypts the connections; None if they are not encrypted.
-    """
+    """A server of an application, until it is closed."""
 
     def __init__(
         self, app: ASGIApp, listener: socket.socket, options: ServerOptions, tls: ssl.SSLContext | None = None
@@ -142,10 +136,7 @@ class Server:
             self._answered -= 1
 
     def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log an error that belongs to no request, such as too many open files to accept a client.
-
-        asyncio tells that of each client in the queue.
-        """
+        """Log an error of no request, such as too many open files, which asyncio tells of each client in the queue."""
         if (now := monotonic()) - self._noted_at < NOTED_EVERY_S:
             return
         self._noted_at = now
@@ -158,11 +149,7 @@ BUSY = PlainTextResponse("too many requests at once; come again in a second\n", 
 
 
 class Clients:
-    """The clients of one server, looked at from time to time.
-
-    Args:
-        connections: uvicorn's protocols, one for each client.
-    """
+    """The clients of one server, looked at from time to time; `connections` are uvicorn's protocols, one for each."""
 
     def __init__(self, connections: set[Any], options: ServerOptions) -> None:
         self._connections = connections
@@ -193,7 +180,6 @@ class Clients:
                 client.transport.abort()
 
     def drop(self, *, are_waiting: bool = False) -> None:
-        """Drop all clients, or those alone that have not sent a request."""
         for client in list(self._connections):
             if client.cycle is None or not are_waiting:
                 client.transport.abort()
@@ -223,10 +209,6 @@ def listen(host: str, port: int, use: str, names: tuple[str, str]) -> socket.soc
 
 
 def address_of(host: str, port: int, all_of_it: str, scheme: str = "http") -> str:
-    """Return the address of a server, without a path.
-
-    Args:
-        all_of_it: the name that replaces a host which stands for all addresses of this machine.
-    """
+    """Return the address of a server; `all_of_it` replaces a host that stands for all addresses of this machine."""
     name = all_of_it if host in ANY else host
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"

@@ -1,8 +1,7 @@
-"""Set-up of logging: events go to standard error, as text or as JSON, and to the run's file, as JSON.
+"""Logging: events go to standard error, as text or as JSON, and to the run's file, as JSON. Decisions are no events.
 
 Each event gets the tick and the actor that it belongs to, loses its secrets, and is dropped when it is repeated too
-often. A terminal shows fewer events than the run's file has: of libraries and of `prism`, only warnings and errors.
-Decisions are not events: they are in the journal.
+often. A terminal shows fewer events than the file has: of libraries and of `prism`, only warnings and errors.
 """
 
 from __future__ import annotations
@@ -10,12 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from contextvars import ContextVar
+from io import TextIOWrapper
+from logging import LogRecord, makeLogRecord
+from logging.handlers import QueueListener, RotatingFileHandler
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock
 from typing import Any
 
@@ -24,12 +28,181 @@ from anyio import to_thread
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from actors.core.events import FILE_ONLY
+from actors.core.files import open_own
 from actors.core.threads import in_threads
-from actors.logs.line_file import SIZE_MAX, LineFile
-from actors.logs.output import is_shown, output, write_error
-from actors.logs.rate_limit import LogLimit
-from actors.logs.redaction import Redaction
+from actors.logs.output import is_shown, output, say, write_error
 from prism.quoting import printable, printable_lines
+
+SIZE_MAX = 100_000_000
+"""The most bytes of a file, by default. A line that is longer has a file of its own."""
+KEPT = 5
+"""The number of earlier files that are kept, as `NAME.1` (the latest) to `NAME.5`."""
+
+
+class LineFile:
+    """A file to which a thread appends lines in the order of `put`, so that a slow disk holds up no event loop.
+
+    A full disk ends the file and not the run; one line on standard error says so.
+
+    Args:
+        path: the file; created if it does not exist. A missing line end, as after a crash, is added.
+        size_max: the bytes at which it is set aside, and a new file is begun.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, size_max: int = SIZE_MAX) -> None:
+        self._file = _File(path, size_max)
+        self._lines: SimpleQueue[LogRecord] = SimpleQueue()
+        self._listener = QueueListener(self._lines, self._file)
+        self._listener.start()
+
+    def put(self, line: str) -> None:
+        self._lines.put(makeLogRecord({"msg": line}))
+
+    def close(self) -> None:
+        self._listener.stop()
+        with suppress(OSError):  # the thread has reported it
+            self._file.close()
+
+
+class _File(RotatingFileHandler):
+    """The standard library's rotating file, of a run's own, that ends at its first error."""
+
+    def __init__(self, path: Path, size_max: int) -> None:
+        self._has_ended = False
+        super().__init__(path, maxBytes=size_max, backupCount=KEPT, encoding="utf-8", errors="backslashreplace")
+
+    def emit(self, record: LogRecord) -> None:
+        if not self._has_ended:
+            super().emit(record)
+
+    def handleError(self, record: LogRecord) -> None:  # noqa: ARG002, N802  # the library's name
+        self._has_ended = True
+        error = sys.exc_info()[1]
+        say(f"{Path(self.baseFilename).name} ends here: {getattr(error, 'strerror', error)}", level="error")
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        file = TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
+        if file.tell():
+            with path.open("rb") as reader:
+                reader.seek(-1, os.SEEK_END)
+                if reader.read(1) != b"\n":
+                    file.write("\n")
+        return file
+
+
+HIDDEN = "[redacted]"
+SECRET_CHARS_MIN = 8
+"""The shortest secret that is redacted in any text: a shorter one occurs in ordinary words, and protects nothing."""
+
+_SECRET_NAME = re.compile(
+    r"(?:^|[._-])(?:password|passwd|passphrase|secret|token|authorization|cookie|credentials?|api_?key)(?:$|[._-])",
+    re.IGNORECASE,
+)
+
+
+class Redaction:
+    """A structlog processor that replaces secrets in an event by `[redacted]`.
+
+    Args:
+        environment: its variables with a secret's name hold secrets, such as `OPENAI_API_KEY`.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        secrets = {
+            value for name, value in environment.items() if is_secret_name(name) and len(value) >= SECRET_CHARS_MIN
+        }
+        # The longest first: one secret may be part of another.
+        pattern = "|".join(re.escape(secret) for secret in sorted(secrets, key=len, reverse=True))
+        self._secrets = re.compile(pattern) if pattern else None
+
+    def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        return {key: self._value(key, value) for key, value in event.items()}
+
+    def _value(self, key: str, value: Any) -> Any:
+        # Numbers under such names are counts, of tokens for instance.
+        if is_secret_name(key) and isinstance(value, str | bytes):
+            return HIDDEN
+        return self._clean(value)
+
+    def _clean(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, dict):
+            return {self._clean(key): self._value(str(key), item) for key, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._clean(item) for item in value]
+        # Anything else is logged as its text, so the text must be clean.
+        text = value if isinstance(value, str) else repr(value) if isinstance(value, bytes) else str(value)
+        return text if self._secrets is None else self._secrets.sub(HIDDEN, text)
+
+
+def is_secret_name(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+ERROR_CHARS = 200
+"""The most characters of an error in the log."""
+
+log = structlog.get_logger(__name__)
+
+
+def log_failure(event: str, error: Exception, actor: str = "metrics") -> None:
+    log.warning(event, actor=actor, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+
+
+LEFT_OUT = "log_lines_left_out"
+LIMITED = frozenset({"warning", "error", "critical"})
+LINES_MAX = 20
+"""Lines of a kind in one period."""
+PERIOD_S = 60.0
+
+
+class LogLimit:
+    """A structlog processor that drops warnings and errors of one name beyond the first 20 of a minute.
+
+    A line `log_lines_left_out` gives the number of dropped lines, at the first event after the minute, or at the end.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._counts: dict[str, tuple[float, int]] = {}
+        """`{name: (the beginning of its minute, its events since)}`."""
+        self._lock = Lock()
+        """Events come from the run's thread and from the threads that serve its metrics."""
+
+    def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        # The text of a library's line differs each time, so its lines are counted by its logger.
+        name = str(event.get("logger") or event.get("event"))
+        if name == LEFT_OUT:
+            return event
+        now = self._clock()
+        self._end_minutes(now - PERIOD_S)
+        if method in LIMITED:
+            with self._lock:
+                begun, count = self._counts.get(name, (now, 0))
+                self._counts[name] = begun, count + 1
+            if count >= LINES_MAX:
+                raise structlog.DropEvent
+        return event
+
+    def flush(self) -> None:
+        self._end_minutes(float("inf"))
+
+    def _end_minutes(self, before: float) -> None:
+        """End the minutes that have begun until then, and log how many lines each has left out."""
+        with self._lock:
+            ended = {name: count for name, (begun, count) in self._counts.items() if begun <= before}
+            for name in ended:
+                del self._counts[name]
+        for name, count in ended.items():
+            if count > LINES_MAX:
+                limit = f"{LINES_MAX} in {PERIOD_S:.0f} s"
+                structlog.get_logger().warning(LEFT_OUT, of=name, lines=count - LINES_MAX, limit=limit)
 
 
 class _Forwarding(logging.Handler):
@@ -41,12 +214,7 @@ class _Forwarding(logging.Handler):
 
 
 class RunLog:
-    """The log of one run: the processors of its events, its file, and its lines on standard error.
-
-    Args:
-        path: the file; none for a run in memory.
-        size_max: the bytes at which the file is set aside.
-        clock: seconds, from any start.
+    """The log of one run: the processors of its events, its file if it has a path, and its lines on standard error.
 
     Raises:
         OSError: the file cannot be opened.
@@ -84,7 +252,6 @@ class RunLog:
         return event
 
     def _write(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        """Write an event to the file, if there is one, and print it, unless it is for the file only."""
         if self._file is not None:
             self._file.put(str(self._json(logger, method, dict(event))))
         is_of_library = method == "info" and "logger" in event and is_shown() and not output.is_json

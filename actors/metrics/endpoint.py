@@ -12,23 +12,125 @@ import os
 import signal
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from threading import Event as Flag
 from threading import current_thread, main_thread
 
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from actors.core.events import Event
-from actors.core.phase import UNDER_WAY
+from actors.core.events import EVENTS, Event, PhaseChanged, RunEnded
+from actors.core.phase import ENDS, UNDER_WAY, Phase
 from actors.http.server import Server, ServerOptions, address_of, listen
-from actors.metrics.exposition import TEXT, Exposition, Lifecycle
+from actors.metrics.instruments import INSTRUMENTS, TIMINGS, Counts, Series
 from actors.metrics.observer import Metrics
 from prism.config import Config, MetricsConfig
+from prism.domain import Measure
 from prism.errors import ConfigError
+
+
+class Lifecycle:
+    """A listener of a run that keeps its phase and its counts of events. Any thread may read it."""
+
+    def __init__(self) -> None:
+        self.phase, self.reason = Phase.STARTING, ""
+        self.since = time.time()
+        """Unix time at which the phase began."""
+        self.ended = ""
+        """Why the run has ended; empty until then."""
+        self.events = {event.name(): 0 for event in EVENTS}
+        """`{name: events so far}`, for every kind."""
+
+    def hear(self, event: Event) -> None:
+        self.events[event.name()] += 1
+        if isinstance(event, PhaseChanged):
+            self.phase, self.reason, self.since = event.phase, event.reason, time.time()
+        elif isinstance(event, RunEnded):
+            self.ended = event.reason
+
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Exposition(Collector):
+    """The metrics of a run, of its process and of its interpreter, as text.
+
+    The phase and the events of the run are there before it is built and after its end; its other metrics are those of
+    the latest snapshot.
+    """
+
+    def __init__(self, lifecycle: Lifecycle) -> None:
+        self._registry = CollectorRegistry()  # its own, not the client's global one
+        self._lifecycle = lifecycle
+        self._metrics: Metrics | None = None
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self._registry)
+        self._registry.register(self)
+
+    def add_run(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def render(self) -> bytes:
+        return generate_latest(self._registry)
+
+    def describe(self) -> Sequence[Metric]:
+        """Return nothing: otherwise the registry would render a snapshot only to learn the names."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric of the run; only those of its phase and events before there is a simulation."""
+        if self._metrics is not None and (now := self._metrics.snapshot) is not None:
+            for metric in INSTRUMENTS:
+                if (series := metric.series(now)) is not None:
+                    yield _family(metric.name, metric.kind, metric.help, metric.labels, series)
+            for timing in TIMINGS:
+                yield histogram_family(timing.name, timing.help, timing.labels, now.timings[timing.name])
+            # A world's measures as metrics, one for each name.
+            measures = () if now.committed is None else now.committed.measures
+            by_name: dict[str, list[Measure]] = {}
+            for measure in measures:
+                by_name.setdefault(measure.name, []).append(measure)
+            for name, group in by_name.items():
+                first = group[0]
+                series = {tuple(measure.labels[label] for label in first.labels): measure.value for measure in group}
+                yield _family(name, first.kind, first.help, tuple(first.labels), series)
+            latest, longest = self._metrics.lag.now()
+            yield GaugeMetricFamily("prism_event_loop_lag_seconds", "The lag of the event loop.", latest)
+            yield GaugeMetricFamily("prism_event_loop_lag_seconds_max", "The longest lag of the last minute.", longest)
+        moment = self._lifecycle
+        now_in = moment.phase  # read once: another thread may change it meanwhile
+        phases: Series = {(phase.value,): phase is now_in for phase in Phase}
+        yield _family("prism_run_phase", "gauge", "1 for the phase that the run is in.", ["phase"], phases)
+        began = "Start of the phase, Unix time."
+        yield GaugeMetricFamily("prism_run_phase_since_timestamp_seconds", began, moment.since)
+        ended: Series = {(reason,): reason == moment.ended for reason in ENDS}
+        yield _family("prism_run_ended", "gauge", "1 for why the run has ended.", ["reason"], ended)
+        events: Series = {(name,): count for name, count in moment.events.items()}
+        yield _family("prism_events_total", "counter", "Events of the run.", ["event"], events)
+
+
+def _family(name: str, kind: str, text: str, labels: Sequence[str], series: Series) -> Metric:
+    make = CounterMetricFamily if kind == "counter" else GaugeMetricFamily
+    family = make(name, text, labels=labels)
+    for values, number in series.items():
+        family.add_metric(values, float(number))
+    return family
+
+
+def histogram_family(name: str, text: str, labels: Sequence[str], series: Mapping[tuple[str, ...], Counts]) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, counts in series.items():
+        bounds = [*map(repr, counts.bounds), "+Inf"]
+        family.add_metric(values, [*zip(bounds, accumulate(counts.counts), strict=True)], counts.total)
+    return family
+
 
 PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 WANTED = 2
@@ -36,12 +138,9 @@ WANTED = 2
 
 
 class Scrapes:
-    """The times of the latest scrapes by Prometheus, or by a client that scrapes as it does. For any thread.
+    """The latest scrapes by Prometheus, or by a client that scrapes as it does. For any thread.
 
     Other clients may read the page only once, so nothing waits for them.
-
-    Args:
-        clock: seconds, from any start.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -57,10 +156,7 @@ class Scrapes:
             self._enough.set()
 
     def wait_for(self, longest_s: float) -> None:
-        """Wait for two more scrapes, at most `longest_s`. A signal ends the wait.
-
-        Do not wait if nobody has scraped for that time.
-        """
+        """Wait for two more scrapes, at most `longest_s`, or a signal; not if nobody has scraped for that time."""
         self._left = WANTED
         self._enough.clear()
         if self._clock() - self._latest <= longest_s:
@@ -98,10 +194,6 @@ STUCK_S = 10.0
 
 class Endpoint:
     """An endpoint that serves a run's metrics and its health, until it is closed.
-
-    Args:
-        config: the run's configuration.
-        environment: the variables with the password.
 
     Raises:
         AddressError: the address cannot be listened on.
@@ -168,7 +260,6 @@ class Endpoint:
 
 
 def _knows(request: Request, credentials: bytes) -> bool:
-    """Return whether a request has the user and the password."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     try:
         given = base64.b64decode(encoded.strip(), validate=True)

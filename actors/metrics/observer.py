@@ -13,16 +13,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import NamedTuple
 
 import anyio
 
+from actors.core.events import Event
 from actors.core.mailbox import MailboxStatistics
-from actors.core.ports import Observer
+from actors.core.ports import Address, Observer
 from actors.core.snapshot import RunSnapshot
-from actors.logs.rate_limit import log_failure
-from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, model_of
-from actors.metrics.snapshot import Histogram, Snapshot, TickEnd
+from actors.logs.setup import log_failure
+from actors.metrics.instruments import CALL, COMMIT, OUTCOMES, QUEUE_WAIT, TICK, Histogram, Snapshot, TickEnd, model_of
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Measure
@@ -36,9 +38,6 @@ class LoopLag:
     """A task that asks to be woken at a certain time, and measures how much later it was woken. Any thread may read it.
 
     These beats also answer `/healthz`: a blocked loop has no beats, which other threads can see.
-
-    Args:
-        clock: monotonic seconds; the same for every thread.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,7 +46,6 @@ class LoopLag:
         """`(time, lag)` of the latest beats, the oldest first."""
 
     async def run(self, on_beat: Callable[[], None] = lambda: None) -> None:
-        """Beat until cancelled."""
         while True:
             self.beat()
             on_beat()
@@ -59,10 +57,7 @@ class LoopLag:
         self._beats.append((now, max(0.0, now - due)))
 
     def now(self) -> tuple[float, float]:
-        """Return the lag and the longest of the last minute, in seconds; 0 before the first beat.
-
-        A beat that is overdue counts as a lag.
-        """
+        """Return the lag, also of an overdue beat, and the longest of the last minute, in seconds; 0 at first."""
         beats = tuple(self._beats)
         if not beats:
             return 0.0, 0.0
@@ -72,7 +67,6 @@ class LoopLag:
 
     @property
     def age_s(self) -> float | None:
-        """Seconds since the latest beat; None before the first."""
         beats = tuple(self._beats)
         return self._clock() - beats[-1][0] if beats else None
 
@@ -85,13 +79,7 @@ NOTICED_LATE = 1.05
 
 
 class Metrics(Observer):
-    """An observer of a run that publishes snapshots of it.
-
-    Args:
-        config: the settings of the run; some limits are bounds of buckets.
-        run_id: the name of its directory.
-        clock: monotonic seconds; the same for every thread.
-    """
+    """An observer of a run that publishes snapshots of it, by a monotonic clock that all threads share."""
 
     def __init__(self, config: Config, run_id: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.lag = LoopLag(clock)
@@ -129,7 +117,6 @@ class Metrics(Observer):
             self._publish()
 
     async def run(self) -> None:
-        """Beat and publish until cancelled."""
         self._count_tasks()
         self._publish()
         try:
@@ -168,7 +155,6 @@ class Metrics(Observer):
         self._calls[outcome if outcome in self._calls else "error"].observe(duration_s)
 
     def computed(self, number: int, each_s: float) -> None:
-        """Count calls that took equally long, without a wait."""
         self._queue_wait.observe(0.0, number)
         self._calls["ok"].observe(each_s, number)
 
@@ -251,3 +237,28 @@ class Metrics(Observer):
                 },
             },
         )
+
+
+class Observation(NamedTuple):
+    """The address of a run's metrics, if any, what returns its observer for its name, and what notes its events."""
+
+    address: Address | None
+    observe: Callable[[str], Observer]
+    hear: Callable[[Event], None]
+
+
+UNOBSERVED = Observation(None, lambda _: Observer(), lambda _: None)
+"""The observation of a run without metrics: its observer keeps nothing."""
+
+
+@contextmanager
+def observation(config: Config) -> Iterator[Observation]:
+    """Provide the observation of a run. It listens on its address at once."""
+    if not config.metrics.enabled:
+        yield UNOBSERVED
+        return
+    # Imported here, because the Prometheus client takes 60 ms to import and most runs are not observed.
+    from actors.metrics.endpoint import Endpoint  # noqa: PLC0415
+
+    with closing(Endpoint(config)) as endpoint:
+        yield Observation(Address(url=endpoint.url), endpoint.observe, endpoint.hear)

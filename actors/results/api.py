@@ -17,15 +17,13 @@ from anyio import to_thread
 from actors.core.errors import ActorError, RunningLoopError
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
-from actors.display.progress import REFRESH_S, show_in_notebook, show_progress
-from actors.display.work import GREETING, PREPARING, step_shown
+from actors.display.progress import GREETING, PREPARING, REFRESH_S, show_in_notebook, show_progress, step_shown
 from actors.factory import domains
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, entrust, settled
 from actors.factory.own_code import allow
-from actors.logs.output import in_notebook
-from actors.logs.standard_streams import standard_error_protected
-from actors.metrics.observation import Observation, observation
+from actors.logs.output import in_notebook, standard_error_protected
+from actors.metrics.observer import Observation, observation
 from actors.results.result import RunResult, read_result
 from actors.runs.compatibility import unknown_code_of
 from actors.runs.directory import RunDirectory

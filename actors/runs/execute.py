@@ -34,7 +34,7 @@ from actors.core.threads import in_threads
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import RunLog, open_log
-from actors.metrics.observation import Observation
+from actors.metrics.observer import Observation
 from actors.runs.compatibility import OWN_PACKAGE, changed_code, manifest_of, refuse_unless_compatible
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.inputs import inputs_of, keep

@@ -10,16 +10,19 @@ answers:
 See docs/language-models.md.
 """
 
-from actors.testing.answers import WRONG_STATE
 from actors.testing.scripted import ScriptedClient, ScriptedModel
-from actors.testing.server import Exchange, ModelServer, ServerAddressError, Statistics
-from actors.testing.settings import (
+from actors.testing.server import (
+    WRONG_STATE,
+    Exchange,
     Fault,
     FaultPlan,
     Latency,
+    ModelServer,
     ModelServerError,
+    ServerAddressError,
     ServerSettings,
     ServerSettingsError,
+    Statistics,
 )
 from actors.testing.virtual_time import run_in_virtual_time
 

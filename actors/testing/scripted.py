@@ -18,11 +18,7 @@ Answer = str | LLMFailureException | Callable[[ChatRequest], str]
 class ScriptedModel(LanguageModel):
     """A language model without probabilities that gives its answers in order, and then repeats the last one.
 
-    `requests` keeps all requests.
-
-    Args:
-        answers: at least one.
-        latency_s: the time that each answer says it took; nothing waits.
+    `requests` keeps all requests. `latency_s` is the time that each answer says it took; nothing waits.
     """
 
     name = "scripted"
@@ -36,7 +32,6 @@ class ScriptedModel(LanguageModel):
         self._latency_s = latency_s
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Return the next answer, or raise it."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         if isinstance(answer, LLMFailureException):
@@ -48,12 +43,9 @@ class ScriptedModel(LanguageModel):
 
 
 class ScriptedClient:
-    """A stand-in for `prism.llm.LLMClient` that gives its answers in order, and then repeats the last one.
+    """A stand-in for `prism.llm.LLMClient` that returns records and raises errors in order, and repeats the last one.
 
     `prompts` keeps all prompts.
-
-    Args:
-        answers: records to return, and errors to raise; at least one.
     """
 
     def __init__(self, *answers: msgspec.Struct | Exception) -> None:

@@ -13,18 +13,191 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from enum import StrEnum, unique
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from statistics import NormalDist
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Self
 
 import msgspec
+import xxhash
 
-from actors.testing.answers import answer
-from actors.testing.settings import Fault, ModelServerError, ServerSettings
+from prism.errors import PrismError
+from prism.rng import WORLD, Draw, integer, normal, uniform
+
+WRONG_STATE = "not_an_option"
+"""The value of an answer that is outside the options."""
+LISTS_MAX = 8
+"""The level of a schema from which on lists are empty."""
+_WORDS = ("I", "would", "rather", "think", "about", "this", "before", "saying", "more", "today", "with", "friends")
+
+
+def answer(messages: Sequence[Mapping[str, object]], seed: object, form: object, *, wrong: bool = False) -> str:
+    """Return JSON valid for a format: a schema, or "json" for any object; without a format return prose.
+
+    `wrong` puts each enumerated value outside its options.
+
+    Raises:
+        ValueError: it is not a valid schema, or has references.
+    """
+    key = _key(json.dumps(messages, sort_keys=True), seed)
+    if not isinstance(form, dict):
+        return json.dumps({"answer": _prose(key, 1)}) if form else _prose(key, 12)
+    try:
+        return json.dumps(_value(form, key, wrong=wrong))
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError("invalid JSON schema in format") from error
+
+
+def _value(schema: Any, key: int, depth: int = 0, *, wrong: bool) -> object:
+    """Return a value for a part of the schema. Its draws follow from its path, so no property depends on another."""
+    number = integer(1 << 48, key, WORLD, 0, Draw.SERVER_ANSWER)
+    if isinstance(options := schema.get("enum", [schema["const"]] if "const" in schema else None), list):
+        return WRONG_STATE if wrong else options[number % len(options)]
+    if branches := schema.get("anyOf") or schema.get("oneOf"):
+        return _value(branches[number % len(branches)], key, depth + 1, wrong=wrong)
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        kind = kind[number % len(kind)]
+    if kind == "object":
+        fields = schema.get("properties", {})
+        return {name: _value(each, _key(key, name), depth + 1, wrong=wrong) for name, each in fields.items()}
+    if kind == "array":
+        count = schema.get("minItems", int(depth < LISTS_MAX))
+        return [_value(schema["items"], _key(key, i), depth + 1, wrong=wrong) for i in range(min(count, 1000))]
+    low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+    high = schema.get("maximum", schema.get("exclusiveMaximum", max(1, low + 1)))
+    if kind == "integer":
+        least = math.ceil(low) + ("exclusiveMinimum" in schema)
+        return least + number % max(1, math.floor(high) - ("exclusiveMaximum" in schema) - least + 1)
+    simple: dict[str, Callable[[], object]] = {
+        "boolean": lambda: number % 2 == 0,
+        "null": lambda: None,
+        # The ends may be excluded.
+        "number": lambda: float(low + (high - low) * (0.001 + 0.998 * uniform(key, WORLD, 0, Draw.SERVER_ANSWER))),
+        "string": lambda: _prose(key, 6).ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength", 80)],
+    }
+    return simple[kind]()
+
+
+def _key(*parts: object) -> int:
+    return xxhash.xxh3_64_intdigest(repr(parts).encode())
+
+
+def _prose(key: int, words: int) -> str:
+    return " ".join(_WORDS[integer(len(_WORDS), _key(key, i), WORLD, 0, Draw.SERVER_ANSWER)] for i in range(words))
+
+
+class ModelServerError(PrismError):
+    """A test server cannot be started."""
+
+
+class ServerSettingsError(ModelServerError, ValueError):
+    """A setting of the server is out of its range."""
+
+    def __init__(self, setting: str, problem: str) -> None:
+        super().__init__(f"{setting}: {problem}")
+
+
+@unique
+class Fault(StrEnum):
+    """A way to fail."""
+
+    HANG = "hang"  # accepts the request and never answers; takes no slot
+    CUT = "cut"  # closes the connection in the middle of the answer
+    RESET = "reset"  # resets the connection before the answer
+    BUSY = "busy"  # 503, as if too many calls were waiting
+    ERROR = "error"  # 500 with an error object
+    NOT_JSON = "not_json"  # 200 whose content is prose where JSON was asked for
+    WRONG_STATE = "wrong_state"  # 200 whose content is valid JSON with a value outside the options
+    EMPTY = "empty"  # 200 whose content is an empty string
+
+
+class FaultPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan of the calls that fail: by number first, else by share. Calls are counted from 1.
+
+    Args:
+        shares: the share of the calls that fail in each way; at most 1 together.
+        at: the calls, by number, that fail in any case, and how.
+
+    Raises:
+        ServerSettingsError: a value is out of its range.
+    """
+
+    shares: Mapping[Fault, float] = {}
+    at: Mapping[int, Fault] = {}
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not all(share >= 0 for share in self.shares.values()) or sum(self.shares.values()) > 1 + 1e-9:
+            given = ", ".join(f"{fault}={share:g}" for fault, share in self.shares.items())
+            raise ServerSettingsError("shares of faults", f"must be at least 0 and at most 1 together, not {given}")
+        if min(self.at, default=1) < 1:
+            raise ServerSettingsError("call of a fault", f"calls are counted from 1, not {min(self.at)}")
+
+    def pick(self, call: int) -> Fault | None:
+        """Return the fault of this call: a function of the seed and the call's number alone."""
+        if call in self.at:
+            return self.at[call]
+        left = uniform(self.seed, WORLD, call, Draw.SERVER_FAULT)
+        for fault, share in self.shares.items():
+            left -= share
+            if left < 0:
+                return fault
+        return None
+
+
+_Z99 = NormalDist().inv_cdf(0.99)
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """The seconds of a call: a constant, or log-normal if the 99th percentile is given, of 1 to 15 times the mean.
+
+    `seconds` is the same for the same seed and number of a call, whoever makes it.
+    """
+
+    mean_s: float = 0.0
+    p99_s: float | None = None
+    seed: int = 0
+
+    def seconds(self, call: int) -> float:
+        if self.p99_s is None:
+            return self.mean_s
+        # The spread of the log-normal law with this mean and this 99th percentile.
+        sigma = _Z99 - math.sqrt(_Z99**2 - 2 * math.log(self.p99_s / self.mean_s))
+        return self.mean_s * math.exp(sigma * normal(self.seed, WORLD, call, Draw.SERVER_LATENCY) - sigma**2 / 2)
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's behaviour. All but `slots` may be changed while the server runs.
+
+    Args:
+        models: the models it has; any other is a 404.
+        slots: calls that run at once; the others wait.
+        latency: seconds of a call.
+        faults: calls that fail, and how.
+        reply: says what the model says, from the messages, the options and the format, instead of made-up values.
+        keeps: the latest exchanges that `ModelServer.calls` has.
+
+    Raises:
+        ServerSettingsError: a model has no name.
+    """
+
+    models: tuple[str, ...] = ("llama3.2",)
+    slots: int = 4
+    latency: Latency = Latency()
+    faults: FaultPlan = FaultPlan()
+    reply: Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str] | None = None
+    keeps: int = 10_000
+
+    def __post_init__(self) -> None:
+        if not all(name.strip() for name in self.models):
+            raise ServerSettingsError("models", "each needs a name")
+
 
 CHAT, COMPLETIONS = "/api/chat", "/v1/chat/completions"
 MAX_BODY_BYTES = 4 << 20
@@ -124,7 +297,6 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base address, without a slash at its end."""
         return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
@@ -145,7 +317,6 @@ class ModelServer:
             threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def stop(self) -> None:
-        """Close the listener and every connection."""
         if self._server is not None:
             self._server.end()
             self._server = None
@@ -158,7 +329,6 @@ class ModelServer:
         self.stop()
 
     def begin(self, exchange: Exchange) -> None:
-        """Remember a request that has arrived."""
         with self._lock:
             self._counts.requests += 1
             self._exchanges.append(exchange)
@@ -214,7 +384,6 @@ class _HttpServer(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember the connection, and serve it in a thread."""
         self.connections.add(request)
         super().process_request(request, client_address)
 
@@ -223,7 +392,6 @@ class _HttpServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def end(self) -> None:
-        """Stop to listen, and close all connections."""
         self.stopped.set()
         self.shutdown()
         self.socket.close()
@@ -249,11 +417,9 @@ class Handler(BaseHTTPRequestHandler):
 
     @property
     def place(self) -> str:
-        """The path of the request, without its query."""
         return self.path.partition("?")[0]
 
     def handle(self) -> None:
-        """Serve requests until the client leaves."""
         try:
             super().handle()
         except OSError:  # the connection is gone: the exchange says so
@@ -297,7 +463,6 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET  # noqa: N815 - as above
 
     def look_up(self) -> Reply:
-        """Return what anybody may look up."""
         names = list(map(full_name, self.settings.models))
         found: dict[str, object] = {
             "/": b"Ollama is running",
@@ -377,7 +542,6 @@ class Handler(BaseHTTPRequestHandler):
             raise error_of(self.place, 400, str(error)) from None
 
     def said(self, options: Mapping[str, object], form: object, *, wrong: bool) -> str:
-        """Return the made-up text of the model."""
         return answer(self.body.get("messages", []), options.get("seed"), form, wrong=wrong)
 
     def completion(self, text: str, exchange: Exchange) -> dict[str, Any]:

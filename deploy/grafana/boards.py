@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.core.phase import Phase
-from deploy.grafana.panels import BAD, WARNING, board, buckets, lines, number, stacked, state, states
-from deploy.grafana.queries import (
+from deploy.grafana.panels import (
     AMBIGUOUS,
+    BAD,
     BREAKER,
     BUDGET_LEFT_S,
     CHECKPOINT_AGE,
@@ -21,12 +21,20 @@ from deploy.grafana.queries import (
     SECONDS_LEFT,
     SHARD_WORK,
     UNDECIDED,
+    WARNING,
     WAS_THERE,
+    board,
+    buckets,
+    lines,
     most,
     now,
+    number,
     quantiles,
     rate,
     share,
+    stacked,
+    state,
+    states,
 )
 from prism.palette import BLUE, GREEN, GREY, NATIONS, ORANGE, PEOPLE, PURPLE, SKY, SOURCES, VERMILION, YELLOW
 

@@ -36,8 +36,7 @@ from actors import read_config
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from actors.store.manifest import read_summary
-from deploy.prometheus_process import Prometheus, free_port, prometheus
-from deploy.scrape import Scrape
+from deploy.prometheus_process import Prometheus, Scrape, free_port, prometheus
 from deploy.soak.report import MEMORY, MIB, Samples, counts, finish
 from prism.config.yaml_text import flat
 from tests.standin import Fault, FaultPlan, Latency, ModelServerProcess, ServerSettings, Spell, SpellKind
@@ -194,7 +193,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def new_directory(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
-    """Make the directory of the report, and return the options."""
     try:
         options.out.mkdir(parents=True)
     except FileExistsError:

@@ -228,13 +228,7 @@ OF_TIES: Final = ("ei_index", "modularity", "assortativity")
 
 
 class MeasureName(NamedTuple):
-    """The parts of a measure's name.
-
-    Args:
-        kind: one of OF_ATTRIBUTES, or `gini`.
-        attribute: the attribute; empty for `gini`.
-        attention: one of ATTENTION; empty if it plays no part.
-    """
+    """The parts of a measure's name: one of OF_ATTRIBUTES with its attribute, or `gini`; and one of ATTENTION or ""."""
 
     kind: str
     attribute: str
@@ -254,12 +248,7 @@ def measure_name(name: str) -> MeasureName | None:
 
 
 def unknown_measure(name: str, known: Iterable[str], declared: Mapping[str, AttributeConfig] | None = None) -> str:
-    """Return why a run of people has no such measure, and how it gets it; or the known one that was meant.
-
-    Args:
-        known: the measures that it has.
-        declared: the attributes of its people; None if they are not known.
-    """
+    """Return why a run with these measures and attributes has no such one, and how it gets it, or what was meant."""
     if measure_name(name) is None:
         return f"no measure {name!r}: {guess(name, known)}"
     problem = "" if declared is None else measure_problem(name, declared)

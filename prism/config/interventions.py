@@ -150,16 +150,13 @@ class InterventionConfig(Section, omit_defaults=True):
 
     @property
     def kind(self) -> str:
-        """The thing that is done: one of `KINDS`."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
     def when(self) -> str:
-        """The key that says when it happens."""
         return "tick" if self.round is None else "round"
 
     def at(self, ticks_per_round: int) -> int:
-        """Return the tick at whose beginning it happens."""
         return (self.tick or 0) if self.round is None else (self.round - 1) * ticks_per_round
 
 

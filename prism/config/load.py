@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from prism.checked import converted, field_types, kind_of, record_of
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
-from prism.config.checks import find_intervention_conflicts
-from prism.config.config import Config
+from prism.config.config import Config, find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.section import DOMAIN, Section, is_section, plain_settings, sections_of, unknown_key
 from prism.config.yaml_text import COLON, LENGTH_MAX, Document, innermost, read_document, read_yaml
@@ -43,13 +42,7 @@ class Place(NamedTuple):
 
 
 class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration, and the places where its settings were set.
-
-    Args:
-        config: the configuration.
-        places: `{dotted path: place}` of the settings that are not left at their defaults, and of the parts of their
-            values, in the order in which they were set.
-    """
+    """A configuration, and `{dotted path: place}` of all settings that were set, and of parts of values, in order."""
 
     config: Config
     places: Mapping[str, Place]

@@ -43,7 +43,6 @@ class SectionType(msgspec.StructMeta):
     """The class of every section class. It takes declarations by `setting`."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> SectionType:
-        """Return a section class, whose values cannot be replaced."""
         for key, value in [*namespace.items()]:
             if isinstance(value, _Declared):
                 kind = namespace["__annotations__"][key]
@@ -59,7 +58,6 @@ class SectionType(msgspec.StructMeta):
     if not TYPE_CHECKING:  # for a type checker a section has the settings that it declares, and takes no others
 
         def __call__(cls, *arguments: object, **settings: object) -> object:
-            """Construct a section."""
             if arguments:
                 raise TypeError(f"{cls.__name__}: takes each setting by its name: {', '.join(field_types(cls))}")
             for name in settings:

@@ -41,8 +41,6 @@ class Document(msgspec.Struct, frozen=True):
     """The value of a YAML text.
 
     Args:
-        value: the value, without any notes.
-        source: what errors call the text.
         lines: `{key such as feed.size or topics[1]: its 1-based line}`, and the line where all of it begins, by "".
     """
 
@@ -148,7 +146,6 @@ class _Reader:
         return values
 
     def _scalar(self, event: Any, path: str) -> Any:
-        """Return the value of a text without quotes."""
         text, kind = event.value, "int"
         if text in _WORDS or text in ("", "~"):
             return _WORDS.get(text)

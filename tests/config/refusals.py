@@ -1,14 +1,9 @@
-"""The message of a refusal, and the keys that it lists."""
+"""The message of a refusal."""
 
 import pytest
 
 from prism.config import load_config
 from prism.errors import ConfigError
-
-GRAPH = (
-    "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, "
-    "rewiring, homophily"
-)
 
 
 def refusal(text: str | None, environment: dict[str, str] | None = None, *overrides: str) -> str:

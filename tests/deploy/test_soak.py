@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from actors.testing.virtual_time import run_in_virtual_time
 from deploy.soak.__main__ import main
 from deploy.soak.report import LEAK_MIB, MEMORY, MIB, Samples, Slope, finish, is_leak, trend
-from deploy.soak.virtual import OBJECTS, settings_of, soak
-from deploy.soak.virtual_model import VirtualModel
+from deploy.soak.virtual import OBJECTS, VirtualModel, settings_of, soak
 from prism.llm import ChoiceRequest, Distribution, LLMFailureException
 from tests.paths import ROOT
 from tests.standin import Fault, FaultPlan, Latency, ServerSettings, Spell, SpellKind

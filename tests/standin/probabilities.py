@@ -11,7 +11,7 @@ from typing import Any
 
 from xxhash import xxh3_64_intdigest
 
-from actors.testing.answers import WRONG_STATE
+from actors.testing.server import WRONG_STATE
 from prism.rng import WORLD, Draw, uniform
 from tests.standin.settings import ApiError, Logprobs, ServerSettings
 

@@ -15,11 +15,9 @@ import anyio.to_thread
 import msgspec
 from anyio import CancelScope
 
-from actors.testing.answers import WRONG_STATE, answer
-from actors.testing.server import CHAT, Exchange, Handler, Reply, error_of
+from actors.testing.server import CHAT, WRONG_STATE, Exchange, Fault, Handler, Reply, answer, error_of
 from actors.testing.server import ModelServer as PlainServer
 from actors.testing.server import Statistics as PlainStatistics
-from actors.testing.settings import Fault
 from tests.standin.probabilities import (
     check_choice,
     check_letters,

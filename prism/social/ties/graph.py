@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prism.columns import Floats, distinct, places_among, places_in_lists
-from prism.config.checks import block_ties, find_misfit
+from prism.config.config import block_ties, find_misfit
 from prism.config.model import PEOPLE_MAX, GraphConfig
 from prism.errors import ConfigError, InputError
 from prism.events import AttributeSet, Intervened, TieChanged

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tarfile
 from contextlib import closing
 from io import BytesIO
@@ -22,7 +21,7 @@ from actors.store.segments import segment_columns
 from actors.studies.gateway.place import ExperimentTape, Totals
 from prism.llm.headers import Replied
 from tests.catalogue import catalogue
-from tests.command import Prism, prism_alone, short_of_room, without_settings
+from tests.command import Prism, begin, prism_alone, short_of_room
 from tests.patience import wait_until
 
 NAME = '13:05:00 st*r q?"<>| żółw #1'
@@ -250,14 +249,8 @@ def test_a_full_disk_leaves_no_part_of_a_pack(prism: Prism, tmp_path: Path) -> N
 def test_a_signal_removes_the_unpacked_copy(command: str, kind: signal.Signals, prism: Prism, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "actors.cli", command, "feed.prism", *(["--port", "0"] * (command == "view"))],
-        cwd=tmp_path,
-        env={**without_settings(), "TMPDIR": str(temporary)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    options, environment = ["--port", "0"] * (command == "view"), {"TMPDIR": str(temporary)}
+    process = begin(command, "feed.prism", *options, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
     wait_until(lambda: any(temporary.glob("prism-*/feed/manifest.json")) or process.poll() is not None)
     process.send_signal(kind)
     said = process.communicate()[1]

@@ -1,21 +1,34 @@
 """`prism verify`: whether files, rows, settings and inputs of a run are what was written."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from actors.core.errors import DivergedError
-from actors.store.journal import JOURNAL
-from actors.store.manifest import CONFIG, MANIFEST, SUMMARY
+from actors import resume
+from actors.core.errors import DivergedError, RunDirectoryError
+from actors.core.frames import ORIGIN, encode_frame, link_of
+from actors.runs.directory import RunDirectory
+from actors.store.disk import RealDisk
+from actors.store.journal import JOURNAL, TickFrame, read_tail, read_ticks
+from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest
 from actors.store.oracle_log import ANSWERS
+from actors.store.record import Record
 from actors.store.rounds import ROUNDS
+from prism.agents.waves import Kind
+from prism.events import KINDS
+from prism.rows import Part, TickRows, columns_of, read_rows
+from prism.social.kernels import feed_kernel
 from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Ended, Prism
 from tests.durability.process_runs import undo_seals
+from tests.own_domains import CROSSING, Study, path_restored, write_study
 from tests.recorded import Recorded
 
 LATEST = "checkpoint-000000000036.bin"
@@ -224,3 +237,213 @@ def test_an_input_file_that_is_another_is_named(prism: Prism) -> None:
         ended = prism("verify", "made")
         assert (ended.code, ended.out.count("BAD")) == (1, 1)
         assert f"\n{kept}: BAD: {told}" in ended.out
+
+
+Done = tuple[int, Kind]
+"""An update: its agent and its kind."""
+
+
+@pytest.fixture
+def whole(small_run: Path, tmp_path: Path) -> Path:
+    """A run of 72 ticks."""
+    return shutil.copytree(small_run, tmp_path / "whole")
+
+
+def forge(run: Path, change: Callable[[int, list[Done]], None]) -> None:
+    """Rewrite every tick's updates, and everything that a forger has to make right again: CRCs, links, checkpoints."""
+    disk, record = RealDisk(run), Record(run)
+    all(record.blocks(wanted={}))  # the kinds are known after that
+    made, link = [disk.read(JOURNAL, 0, read_tail(disk).at)], ORIGIN
+    for frame in read_ticks(disk):
+        assert isinstance(frame, TickFrame)
+        payload, (_, known, tables) = frame.payload, read_rows(frame.payload, record.shapes)
+        if "updates" in tables:
+            waves, (agents, codes) = tables["updates"]
+            updates = [(agent, record.kinds[code]) for agent, code in zip(agents.tolist(), codes, strict=True)]
+            change(frame.tick, changed := [*updates])
+            if changed != updates:
+                new = record.kinds[known : known + len(tables["kinds"].columns[0])] if "kinds" in tables else []
+                new += [kind for _, kind in changed if kind not in record.kinds[: known + len(new)]]
+                kinds, left = [*record.kinds[:known], *new], waves[-1] + len(changed) - len(updates)
+                numbers = [kinds.index(kind) for _, kind in changed]
+                tables["kinds"] = Part((len(new),), (*columns_of(KINDS, new),))
+                tables["updates"] = Part(
+                    (*waves[:-1], left), (np.array([each for each, _ in changed]), np.array(numbers))
+                )
+                rows = TickRows(record.shapes)
+                for wave in range(max(len(part.waves) for part in tables.values())):
+                    for table, part in tables.items():
+                        rows.add(table, *part.of_wave(wave))
+                    rows.end_wave()
+                payload = rows.take(frame.tick, known)
+        link = link_of(link, payload)
+        made.append(encode_frame(link, payload))
+    (run / JOURNAL).write_bytes(b"".join(made))
+    for path in run.glob("checkpoint-*"):
+        path.unlink()
+
+
+def test_a_run_replays_to_its_own_digest_and_writes_nothing(whole: Path, prism: Prism) -> None:
+    before = {path.name: path.read_bytes() for path in whole.iterdir()}
+    digest = json.loads((whole / SUMMARY).read_text())["digest"]
+    ended = prism("replay", "whole")
+    assert (ended.code, ended.out) == (0, f"whole: 72 ticks replayed, every one as recorded; digest {digest}\n")
+    assert {path.name: path.read_bytes() for path in whole.iterdir()} == before
+
+
+def test_a_flipped_decision_and_an_answer_left_out_are_named(whole: Path, small_run: Path, prism: Prism) -> None:
+    forged: list[Any] = []
+
+    def flip(tick: int, updates: list[Done]) -> None:
+        for place, (agent, kind) in enumerate(updates):
+            if not forged and tick >= 20 and kind.source == "oracle":
+                other = "composing" if kind.to_state != "composing" else "scrolling"
+                forged.extend((tick, agent, kind.to_state, other))
+                updates[place] = agent, kind._replace(to_state=other)
+
+    forge(whole, flip)
+    tick, agent, was, is_now = forged
+    ended = prism("replay", "whole")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines()[-1] == (
+        f"prism: tick {tick} came out differently than in the journal: "
+        f"agent {agent}: to_state is {is_now!r} in the journal and {was!r} in the new run"
+    )
+    assert prism("replay", "whole", "-q", "--ticks", str(tick)).code == 0, "up to there all is well"
+
+    def leave_out(tick: int, updates: list[Done]) -> None:
+        if tick == 25:
+            forged[:] = updates.pop()
+
+    forge(Path(shutil.copytree(small_run, "other")), leave_out)
+    ended = prism("replay", "other", "-q")
+    assert ended.code == 1
+    assert ended.err.startswith("prism: tick 25 came out differently than in the journal: the journal has ")
+    assert ended.err.endswith(f"the new run Update of agent {forged[0]} to {forged[1].trigger!r}\n")
+
+
+def test_a_replay_with_other_settings_says_so_instead_of_a_difference(whole: Path, prism: Prism) -> None:
+    config = whole / "config.yaml"
+    config.write_text(config.read_text().replace("algorithm: interest", "algorithm: hot"))
+    ended = prism("replay", "whole")
+    assert ended.code == 2
+    assert 'feed.algorithm is "hot", was "interest" when the run began' in ended.err
+
+
+CODE = ('"code": "', '"code": "0')
+OTHER_CODE = "PRISM's code has changed (sha256 "
+REMEDY = (
+    "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks again with "
+    "this code.\n"
+)
+
+
+@pytest.fixture
+def begun(made: Made, tmp_path: Path) -> Path:
+    """Return a run of 60 ticks with checkpoints after 48 and 60, `begun`, which other code has begun."""
+    run = Path(shutil.copytree(made("--ticks", "60", "--set", "run.checkpoint_every_ticks=48"), tmp_path / "begun"))
+    change(run, *CODE)
+    return run
+
+
+def change(run: Path, before: str, after: str) -> None:
+    """Make it a run that was begun with other code."""
+    text = (run / MANIFEST).read_text()
+    assert before in text
+    (run / MANIFEST).write_text(text.replace(before, after, 1))
+    RunDirectory(run).write_manifest(read_manifest(run))  # with the seal of the new content
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (*CODE, OTHER_CODE),
+        ('"msgspec": "', '"msgspec": "0.', "msgspec is "),
+        ('"numpy"', '"nunpy"', "nunpy is unknown to this version, was "),
+    ],
+)
+def test_other_code_is_refused_in_one_line_and_nothing_changes(
+    before: str, after: str, told: str, begun: Path, prism: Prism
+) -> None:
+    change(begun, *CODE[::-1])
+    change(begun, before, after)
+    was = {path.name: path.read_bytes() for path in begun.iterdir()}
+    ended = prism("resume", "begun", "-q", "--ticks", "72")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith(f"prism: begun: cannot continue: {told}")
+    assert ended.err.endswith(REMEDY)
+    with pytest.raises(RunDirectoryError, match="cannot continue"):
+        resume(begun, ticks=72)
+    assert {path.name: path.read_bytes() for path in begun.iterdir()} == was
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_fork_does_the_ticks_again_and_a_replay_that_differs_names_other_code(
+    prism: Prism, small_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = prism("fork", "begun", "--at", "60", "--ticks", "72", "-q", "--out", "forked")
+    assert ended.out.strip() == json.loads((small_run / "summary.json").read_text())["digest"]
+    assert prism("resume", "forked", "-q", "--ticks", "73").code == 0
+    assert prism("replay", "begun", "-q").err == ""
+    comes_first: Callable[..., Any] = feed_kernel.comes_first
+    monkeypatch.setattr(feed_kernel, "comes_first", lambda *given: not comes_first(*given))  # other results
+    for ended in (prism("replay", "begun", "-q"), prism("fork", "begun", "--at", "60", "-q", "--out", "another")):
+        assert ended.code == 1
+        assert f"; {OTHER_CODE}" in ended.err
+
+
+CHANGED = "the domain's own code has changed (sha256 "
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return write_study(tmp_path / "study")
+
+
+@pytest.fixture
+def own(prism: Prism, study: Study) -> Prism:
+    """Return `prism`, where each command imports the domain anew; there is a run of 15 of its 30 ticks in `run`."""
+
+    def run(*arguments: str) -> Ended:
+        with path_restored():
+            return prism(*arguments)
+
+    good(run("run", str(study.config), "-q", "--out", "run", "--ticks", "15"))
+    return run
+
+
+def good(ended: Ended) -> str:
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(study: Study, own: Prism) -> None:
+    whole = good(own("run", str(study.config), "-q", "--out", "whole"))
+    assert good(own("resume", "run", "-q", "--ticks", "30")) == whole
+    assert whole.strip() in good(own("replay", "run"))
+    assert "BAD" not in good(own("verify", "run"))
+    assert good(own("fork", "run", "-q", "--at", "20", "--out", "fork")) == whole
+    assert "done" in good(own("runs", "."))
+
+
+def test_the_doctor_asks_the_oracle_the_first_question_of_the_run(study: Study, own: Prism) -> None:
+    assert "embedded, no server; answered 'green' in " in good(own("doctor", str(study.config)))
+    one_tick = good(own("doctor", str(study.config), "--set", "simulation.ticks=1"))
+    assert "embedded, no server; not asked, because" in one_tick
+
+
+def test_other_code_and_settings_are_refused_and_a_fork_goes_on_with_them(study: Study, own: Prism) -> None:
+    study.file.write_text(f"{CROSSING}\nX = 1\n")
+    assert own("resume", "run", "--ticks", "20").code == 0  # with the code that it has kept
+    edited = ("--trust", "--set", f"simulation.domain_path={study.path}")
+    refused = own("resume", "run", "--ticks", "25", *edited)
+    assert (refused.code, CHANGED in refused.err) == (2, True)
+    assert own("replay", "run").code == 0
+    good(own("fork", "run", "-q", "--at", "20", "--ticks", "25", "--out", "fork", *edited))
+    before, after = (json.loads(Path(each, MANIFEST).read_text())["domain_code"] for each in ("run", "fork"))
+    assert before != after
+    refused = own("resume", "run", "--set", "domain.lights=4")
+    assert (refused.code, "domain.lights is 4, was 3 when the run began" in refused.err) == (2, True)
+    forked = own("fork", "run", "--at", "10", "--set", "domain.lights=4", "--out", "other")
+    assert (forked.code, "it would have 4 agents, and its past has 3" in forked.err) == (2, True)
+    assert not Path("other").exists()

@@ -11,9 +11,8 @@ from rich.console import Console
 
 from actors.core.phase import Phase
 from actors.display import progress as display
-from actors.display import work
-from actors.display.progress import Pace, facts, line, show_progress, table
-from actors.display.work import step_shown
+from actors.display import progress as work
+from actors.display.progress import Pace, facts, line, show_progress, step_shown, table
 from actors.logs.output import output
 from actors.runtime.simulation import Progress
 from tests.catalogue import catalogue

@@ -23,7 +23,7 @@ from actors.explain.what_if import what_if
 from actors.store.journal import JOURNAL
 from prism.economy import GlobalState
 from prism.statechart import AgentState
-from tests.actors.cli.test_replay import Done, forge
+from tests.actors.cli.test_verify import Done, forge
 from tests.actors.store.independent_reader import read_posts
 from tests.catalogue import catalogue
 from tests.command import prism_alone

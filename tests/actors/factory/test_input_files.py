@@ -16,7 +16,7 @@ from actors.factory.domains import build_domain
 from actors.factory.file_kinds import EXPECTED, parse_graph
 from actors.factory.input_files import load_population, read_input, share_inputs
 from prism.config import Config, GraphConfig, PopulationConfig
-from prism.config.checks import find_misfit
+from prism.config.config import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
 from prism.social.ties import files
 from prism.social.ties.graph import FollowGraph, generate

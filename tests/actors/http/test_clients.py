@@ -2,13 +2,15 @@
 
 import socket
 import ssl
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from threading import Event, Semaphore
 
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp
 from structlog.typing import EventDict
 
 from actors.http.server import Server, ServerOptions, listen
@@ -182,3 +184,17 @@ def test_over_tls_nobody_else_is_let_in_or_hinders(
     with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S):  # it never shakes hands
         assert ask(server, tls=trusting).body == "here"
     assert logged == []
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return a function that starts a server, which ends with the test."""
+    with ExitStack() as servers:
+
+        def start(
+            app: ASGIApp | None = None, options: ServerOptions = OPTIONS, tls: ssl.SSLContext | None = None
+        ) -> Server:
+            listener = listen("127.0.0.1", 0, "test", ("host", "port"))
+            return servers.enter_context(closing(Server(app or site(), listener, options, tls)))
+
+        yield start

@@ -13,11 +13,8 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from actors.logs.line_file import LineFile
-from actors.logs.output import output
-from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, LogLimit
-from actors.logs.setup import logging_to
-from actors.logs.standard_streams import standard_error_protected
+from actors.logs.output import output, standard_error_protected
+from actors.logs.setup import LEFT_OUT, LINES_MAX, PERIOD_S, LineFile, LogLimit, logging_to
 from tests.catalogue import catalogue
 
 

@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import ShardLostError
 from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
-from actors.metrics.observation import UNOBSERVED
+from actors.metrics.observer import UNOBSERVED
 from actors.runs import execute
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import LOSSES_MAX, Host, create_run, execute_through_losses
