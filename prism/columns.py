@@ -21,13 +21,10 @@ from numpy.typing import NDArray
 
 from prism.planes import compressed, expanded, in_planes, out_of_planes
 
-Ints = NDArray[np.int64]
-"""Whole numbers in memory, such as one for each person."""
-Floats = NDArray[np.float64]
-"""Numbers in memory."""
+Ints = NDArray[np.int64]  # whole numbers in memory, such as one for each person
+Floats = NDArray[np.float64]  # numbers in memory
 
-PIECE = 32_768
-"""Values in a piece: about 2 ms of encoding."""
+PIECE = 32_768  # values in a piece: about 2 ms of encoding
 
 BLOCK = 1 << 18
 """Values that are copied or looked up at once: of a million people's lists, temporary arrays would take as much memory
@@ -98,13 +95,11 @@ def pack_array(
 
 
 def pack_fields(name: str, records: NDArray[Any]) -> Iterator[Column]:
-    """Yield a column `name.field` for each field of records."""
     for field in records.dtype.names or ():
         yield from pack_array(f"{name}.{field}", records[field])
 
 
 def records_in(columns: Columns, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return the records of which `pack_fields` has made columns."""
     fields, records = kind.names or (), np.empty(0, dtype=kind)
     for field in fields:
         column, is_float = f"{name}.{field}", kind[field].kind == "f"
@@ -240,15 +235,13 @@ def places_among(ordered: Ints, values: Ints) -> Ints:
     return np.where(ordered[found] == values, found, -1)
 
 
-AGENTS: Final = "agents"
-"""The column with which a block begins: the numbers of its agents."""
+AGENTS: Final = "agents"  # the column with which a block begins: the numbers of its agents
 AGENTS_A_BLOCK: Final = 2_048
 """The agents of a block. A piece with fifty values for each takes some milliseconds of encoding."""
 BUNDLE_BYTES = 1 << 20
 """The least bytes of the pieces in a bundle of what agents have in common. The thread that writes waits for its turn
 with the loop a few times for each bundle: with a bundle for each piece it would fall behind."""
-UNPACKED_MAX: Final = 1 << 28
-"""The most bytes of the pieces in one bundle."""
+UNPACKED_MAX: Final = 1 << 28  # the most bytes of the pieces in one bundle
 
 _pieces = msgspec.msgpack.Decoder(list[Column]).decode
 _pieces_or_number: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
@@ -263,7 +256,6 @@ class Bundles(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(pieces: Iterable[Column | bytes]) -> Bundles:
-        """Return the bundles of these pieces and of blocks that are packed already."""
         found = Bundles([], [])
         bundler = Bundler(found.add)
         for piece in pieces:
@@ -306,7 +298,6 @@ class Bundler:
         self._bytes = 0
 
     def add(self, piece: Column | bytes) -> None:
-        """Add the next piece, or a block that is packed already."""
         if isinstance(piece, bytes):
             self.end()
             self._put(piece)
@@ -319,7 +310,6 @@ class Bundler:
             self.end()
 
     def end(self) -> None:
-        """Complete the bundle that is under way."""
         if self._bundle:
             self._put(self._bundle)
             self._bundle, self._bytes = [], 0

@@ -41,8 +41,7 @@ ROOMS = {
 COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not"}
 COMPARISONS |= {ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}
 SUMS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Mod: "//"}
-HANGS_S = 900
-"""A mutant whose tests take longer hangs: it is found. pytest itself ends a test that waits for ever."""
+HANGS_S = 900  # a mutant whose tests take longer hangs: it is found. pytest itself ends a test that waits for ever.
 
 
 class Mutant(NamedTuple):

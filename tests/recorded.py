@@ -243,12 +243,7 @@ def economy_run(recorded: Recorded) -> Path:
 
 
 def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None = None) -> Iterator[list[Any]]:
-    """Yield the messages of each tick of a run, up to any damage.
-
-    Args:
-        wanted: as in `messages_in`.
-        first: the first tick; `until`: the one after the last; None for all ticks.
-    """
+    """Yield the messages of each tick of a run, up to any damage, as `messages_in` does."""
     record = Record(path)
     for block in record.blocks(first, until, record.all_of(*tables_of(*wanted))):
         for tick in block.each_tick():

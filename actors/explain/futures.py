@@ -38,7 +38,6 @@ SEEDS = 1 << 31  # the seeds of other draws are below this
 
 
 def seed_of_draws(seed: int, number: int) -> int:
-    """Return the seed of other draws of a run, by their number."""
     return integer(SEEDS, seed, WORLD, number, Draw.OTHER_DRAWS)
 
 
@@ -57,8 +56,7 @@ class Change(NamedTuple):
 class Track:
     """The data that a future keeps of its ticks. This class keeps none."""
 
-    latest_start: float = math.inf
-    """The latest tick at which the track can begin without the ticks before it."""
+    latest_start: float = math.inf  # the latest tick at which the track can begin without the ticks before it
 
     def copy(self) -> Self:
         return self
@@ -226,7 +224,6 @@ class Futures(Generic[T]):
         return Outcome(track.value(simulation), record.kept, computed, taped)
 
     async def again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
-        """Do the run again up to a tick, and return the simulation."""
         parts = self._parts.between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
             simulation = await run_parts(parts, record, now.restore, track.begin, track.add_round)
@@ -307,8 +304,7 @@ class Substitute(Oracle[Any]):
 
     def __init__(self, computed: Oracle[Any], taped: Oracle[Any] | None, replaces: Mapping[QuestionName, str]) -> None:
         self.source, self.falls_back = computed.source, computed.falls_back
-        self.since = 0
-        """The tick from which answers are counted."""
+        self.since = 0  # the tick from which answers are counted
         self._computed, self._taped, self._replaces = computed, taped, replaces
         self.taped = self.computed = 0
 
@@ -316,7 +312,6 @@ class Substitute(Oracle[Any]):
         return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
 
     async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
-        """Return the chosen option with its content."""
         other = self._replaces.get((agent.agent_id, agent.tick, trigger))
         if other is not None:
             usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)

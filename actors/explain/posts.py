@@ -22,10 +22,8 @@ from prism.events import PostEvent
 from prism.quoting import compact
 from prism.wording import counted
 
-TURNS_KEPT = 32
-"""The turns of an agent before an engagement among which the one that decided on it is looked for."""
-ROUNDS_BEFORE = 2
-"""The rounds before a cascade in which its original may have been decided on."""
+TURNS_KEPT = 32  # the turns of an agent before an engagement among which the one that decided on it is looked for
+ROUNDS_BEFORE = 2  # the rounds before a cascade in which its original may have been decided on
 LIKE = "like"
 
 
@@ -55,9 +53,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
         if event.kind == LIKE:
             value = {"agent": event.agent, "name": run.name_of(event.agent), "tick": event.tick}
             text = f"tick {event.tick:,}: {run.called(event.agent)}"
-            likes[event.post].append(
-                Node(kind="liked by", text=text, value=value, children=(_cause(causes.get(event)),))
-            )
+            likes[event.post].append(Node("liked by", text, value=value, children=(_cause(causes.get(event)),)))
         else:
             depths[event.post] = depths[event.parent] + 1
             below[event.parent].append(event)
@@ -72,14 +68,14 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
         value = {"post": event.post, "kind": event.kind, "agent": event.agent, "name": run.name_of(event.agent)}
         value |= {"tick": event.tick, "parent": event.parent, "depth": depths[event.post], "topics": [*event.topics]}
         text = f"tick {event.tick:,}: {run.called(event.agent)} {done}{about}: post {event.post}{marked}"
-        said = [Node(kind=TEXT, text=texts[event.post])] if texts.get(event.post) else []
+        said = [Node(TEXT, texts[event.post])] if texts.get(event.post) else []
         children = (*said, _cause(causes.get(event)), *likes[event.post])
-        posts.append(Node(kind="post", text=text, value=value, indent=depths[event.post], children=children))
+        posts.append(Node("post", text, value=value, indent=depths[event.post], children=children))
     liked, depth = sum(map(len, likes.values())), max(depths.values())
     size = f"{counted(len(posts), 'post')}, {depth:,} deep, {counted(liked, 'like')}, in {run.length:,} ticks"
     facts = {"post": post, "root": root, "ticks": run.length, "posts": len(posts), "depth": depth, "likes": liked}
-    hint = Node(kind="hint", text="--agent A --tick T explains a turn in full")
-    return Node(kind="cascade", text=f"post {root}: {size}", value=facts, children=(*run.note_nodes, *posts, hint))
+    hint = Node("hint", "--agent A --tick T explains a turn in full")
+    return Node("cascade", f"post {root}: {size}", value=facts, children=(*run.note_nodes, *posts, hint))
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
@@ -142,7 +138,7 @@ def _deciding(event: PostEvent, turns: Sequence[TracedTurn], resting: Collection
 def _cause(turn: TracedTurn | None) -> Node:
     """Return the turn that decided on an event: `--agent A --tick T` explains it in full."""
     if turn is None:
-        return Node(kind="why", text="from outside, by an intervention")
+        return Node("why", "from outside, by an intervention")
     row: dict[str, Any] = next((row.value for row in rows_of(turn) if row.value["is_taken"]), {})
     update: Any = turn.answer
     guard, values, question = row.get("guard", ""), row.get("values", {}), turn.question
@@ -164,7 +160,7 @@ def _cause(turn: TracedTurn | None) -> Node:
     if question is not None:
         why = f", {update.reason}" if update.reason else ""
         among = f"among {', '.join(value['options'])}, asked in tick {question.tick:,}"
-        return Node(kind="why", text=f"{text}, chosen by {update.source}{why} {among}", value=value)
+        return Node("why", f"{text}, chosen by {update.source}{why} {among}", value=value)
     read = ", ".join(f"{name} {compact(each)}" for name, each in values.items())
     because = f" because {guard}" if guard else ""
-    return Node(kind="why", text=f"{text}, by {update.source}{because}{f' ({read})' if read else ''}", value=value)
+    return Node("why", f"{text}, by {update.source}{because}{f' ({read})' if read else ''}", value=value)

@@ -36,10 +36,8 @@ from prism.llm.tape import TapeError, TapeMissError
 from prism.quoting import compact, number
 from prism.sharing.archetypes import Judged
 
-EMBEDDED: Final = "embedded"
-"""The method of an answer that was computed, and so took no call."""
-SHARED: Final = "shared"
-"""The method of an answer that was drawn from a judgement of others."""
+EMBEDDED: Final = "embedded"  # the method of an answer that was computed, and so took no call
+SHARED: Final = "shared"  # the method of an answer that was drawn from a judgement of others
 PARTS: Final = {
     "asked for all": "this question was asked for all of its archetype, which shares",
     "audited": "this question is an audit: it was asked by itself, though its archetype shares",
@@ -47,8 +45,7 @@ PARTS: Final = {
 }
 """`{part of a question among those that share: what comes before the probabilities}`."""
 
-Decisions = Mapping[QuestionName, int]
-"""`{question: the tick in which its decision took effect}`."""
+Decisions = Mapping[QuestionName, int]  # `{question: the tick in which its decision took effect}`
 Logged = list[LoggedAnswer | Retried]
 
 
@@ -70,9 +67,9 @@ async def questions_of(run: OpenRun, trace: Trace, decisions: Decisions) -> dict
             answer = _answer(run, each, answers.get(name, []), decisions.get(name))
             sent, is_sent = await _requests(run, each, answer, requests)
             sharing = _sharing(each, answer, trace.places.get(name), own.get(name))
-            parts = [_asked(run, each, answer, is_sent=is_sent), *sent, answer or Node(kind="answer", text="none yet")]
+            parts = [_asked(run, each, answer, is_sent=is_sent), *sent, answer or Node("answer", "none yet")]
             if answer is not None and answer.value["content"] is not None:
-                parts.append(Node(kind="content", text=compact(without_chain(answer.value["content"]))))
+                parts.append(Node("content", compact(without_chain(answer.value["content"]))))
             found[name] = (*parts, *sharing, *_embedded(each, answer, is_sharing=bool(sharing)))
     return found
 
@@ -98,7 +95,7 @@ def _asked(run: OpenRun, traced: TracedTurn, answer: Node | None, *, is_sent: bo
     }
     # A server was sent the id of the question, or may be later; the id of any other question is of no use.
     told = f"question {value['id']}: " if is_sent or answer is None else ""
-    return Node(kind="asked", text=f"{told}{' or '.join(options)}", value=value)
+    return Node("asked", f"{told}{' or '.join(options)}", value=value)
 
 
 def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | None) -> Node | None:
@@ -153,7 +150,7 @@ def _answer(run: OpenRun, traced: TracedTurn, logged: Logged, decided_in: int | 
         "is_shared": is_shared,  # whether it took no call of its own
         "decided_in": decided_in,
     }
-    return Node(kind="answer", text="; ".join(parts), value=value)
+    return Node("answer", "; ".join(parts), value=value)
 
 
 async def _requests(
@@ -173,7 +170,7 @@ async def _requests(
     for place, each in enumerate(found, 1):
         shown.append(each if is_sent or each.kind == "replied" else replace(each, kind="would read"))
         if is_sent and each.kind == "sent" and not any(after.kind == "replied" for after in found[place : place + 1]):
-            shown.append(Node(kind="replied", text="not on a tape; the answer below is from oracle.log"))
+            shown.append(Node("replied", "not on a tape; the answer below is from oracle.log"))
     return shown, is_sent
 
 
@@ -189,19 +186,17 @@ def _sharing(
         return ()
     options = [*map(str, traced.question.options)]
     part = SHARED if own is None or is_drawn else "audited" if own.is_audit else "asked for all"
-    found = [] if placed is None or not placed.archetype else [Node(kind="archetype", text=placed.archetype)]
+    found = [] if placed is None or not placed.archetype else [Node("archetype", placed.archetype)]
     known: Sequence[float] = () if own is None else own.shared or own.probabilities
     if placed is not None and not known:
         known = placed.place.basis.probabilities
     by_option = dict(zip(options, known, strict=True)) if known else {}
     told = f": {shares(by_option)}" if known else ""
-    found.append(
-        Node(kind="shared", text=f"{PARTS[part]}{told}", value={"part": part, "probabilities": by_option or None})
-    )
+    found.append(Node("shared", f"{PARTS[part]}{told}", value={"part": part, "probabilities": by_option or None}))
     if part == "audited" and own is not None and own.probabilities:
         judged = dict(zip(options, own.probabilities, strict=True))
         words = f"what it was told itself, and drew from: {shares(judged)}"
-        found.append(Node(kind="judged", text=words, value={"probabilities": judged}))
+        found.append(Node("judged", words, value={"probabilities": judged}))
     return found
 
 
@@ -214,7 +209,7 @@ def _embedded(traced: TracedTurn, answer: Node | None, *, is_sharing: bool) -> S
     words = f"{shares(by_option)}{'' if relevance is None else f'; relevance {number(relevance)}'}"
     if answer is None or answer.value["method"] != EMBEDDED:
         words = f"the embedded choice{' for this agent alone' if is_sharing else ''}: {words}"
-    return (Node(kind="embedded", text=words, value={"probabilities": by_option, "relevance": relevance}),)
+    return (Node("embedded", words, value={"probabilities": by_option, "relevance": relevance}),)
 
 
 SYSTEMONE = "systemone"
@@ -263,7 +258,6 @@ class Requests:
         return self._found
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Note a chat, and return its reply on a tape."""
         self._sent("chat", "as a chat", self._messages(request), schema=request.schema)
         for tape in self._tapes:
             try:
@@ -317,7 +311,7 @@ class Requests:
         self._sent(SYSTEMONE, "for probabilities (systemone)", texts, options=request.options)
 
     def _sent(self, way: str, words: str, texts: Iterable[tuple[str, str]], **told: Any) -> None:
-        self._found.append(Node(kind="sent", text=words, value={"way": way, **told}, children=(*map(_text, texts),)))
+        self._found.append(Node("sent", words, value={"way": way, **told}, children=(*map(_text, texts),)))
 
     def _replied(
         self, call: Completion | Distribution | Undecided | LLMFailureException, model: str = "", **told: Any
@@ -332,7 +326,7 @@ class Requests:
             if each
         )
         words = f"{model or 'the server'}, {tokens}"
-        self._found.append(Node(kind="replied", text=words, value=value, children=(*map(_text, texts),)))
+        self._found.append(Node("replied", words, value=value, children=(*map(_text, texts),)))
 
     def _messages(self, request: ChatRequest) -> list[tuple[str, str]]:
         """Return the roles and contents of the messages of a chat as the server got them."""
@@ -342,7 +336,7 @@ class Requests:
 
 
 def _text(named: tuple[str, str]) -> Node:
-    return Node(kind=TEXT, text=named[1], value={"name": named[0]})
+    return Node(TEXT, named[1], value={"name": named[0]})
 
 
 def _problem(error: LLMFailureException) -> str:

@@ -15,10 +15,8 @@ from prism.social.domain import SocialDomain
 from prism.social.memory import Memory
 from prism.survey.oracle import Respondent
 
-LATELY_ROUNDS = 5
-"""The rounds before a moment that people remember in a run without memory."""
-LINES = 10
-"""The most things that a person remembers in a run without memory."""
+LATELY_ROUNDS = 5  # the rounds before a moment that people remember in a run without memory
+LINES = 10  # the most things that a person remembers in a run without memory
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]

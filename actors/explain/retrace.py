@@ -92,7 +92,7 @@ class OpenRun(Recorded):
 
     @property
     def note_nodes(self) -> Iterator[Node]:
-        return (Node(kind="note", text=note) for note in self.notes)
+        return (Node("note", note) for note in self.notes)
 
 
 def recovered_run(path: Path, before: int) -> Recovered:
@@ -133,12 +133,9 @@ class TracedTurn:
         """`{state after: the changes of attributes that a row to it makes}`."""
         if isinstance(domain, SocialDomain):
             self.changes = domain.changes(trigger.agent, trigger.tick, name)
-        self.profile = plain(getattr(agent, "persona", {}))
-        """The persona, as it is now."""
-        self.answer: Update[Any] | Question[Any] | None = None
-        """The agent's answer in the journal."""
-        self.expected: bytes | None = None
-        """Its answer by itself; None if its code raises."""
+        self.profile = plain(getattr(agent, "persona", {}))  # the persona, as it is now
+        self.answer: Update[Any] | Question[Any] | None = None  # the agent's answer in the journal
+        self.expected: bytes | None = None  # its answer by itself; None if its code raises
         self.events: list[Event] = []
 
 

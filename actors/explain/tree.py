@@ -15,18 +15,14 @@ from prism.quoting import compact, printable
 
 BLOCKS: Final = frozenset({"turn", "post", "change", "nation", "hint"})
 """The kinds of nodes that have a heading in place of a label."""
-TEXT: Final = "text"
-"""The kind of a literal text of a person or a model; its value has the `name` of the text."""
-COLUMNS: Final = "columns"
-"""The kind of the row with which a table begins: the headings."""
-WIDTH = 80
-"""The columns of a line, unless a word alone is longer."""
-DEEPEST = 12
-"""The indent from which lines are not indented further, so that they fit into `WIDTH`."""
+TEXT: Final = "text"  # the kind of a literal text of a person or a model; its value has the `name` of the text
+COLUMNS: Final = "columns"  # the kind of the row with which a table begins: the headings
+WIDTH = 80  # the columns of a line, unless a word alone is longer
+DEEPEST = 12  # the indent from which lines are not indented further, so that they fit into `WIDTH`
 _NUMBER = re.compile(r"[-+]?[\d,.]+%?")
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fact, in words and as values, with the facts below it. `docs/cause.md` lists the kinds."""
 
     kind: str
@@ -41,7 +37,6 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.text or ", ".join(f"{name} {compact(value)}" for name, value in self.value.items())
 
     def all(self, kind: str) -> Iterator[Node]:
-        """Yield all nodes of a kind below this one, in order."""
         for each in self.children:
             if each.kind == kind:
                 yield each

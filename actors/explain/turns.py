@@ -71,7 +71,7 @@ async def explain_turns(
     turns = [each for tick, each in begun if each.trigger.tick <= last or first <= tick <= last]
     value = {"agent": number, "name": run.name_of(number), "ticks": run.length}
     children = (*run.note_nodes, *turn_nodes(run, turns, questions))
-    return Node(kind="agent", text=run.called(number), value=value, children=children)
+    return Node("agent", run.called(number), value=value, children=children)
 
 
 def turn_nodes(
@@ -86,12 +86,12 @@ def turn_nodes(
         parts: list[Node] = []
         if profiles.get(trigger.agent) != each.profile:
             profiles[trigger.agent] = each.profile
-            parts.append(Node(kind="profile", value={key: it for key, it in each.profile.items() if key != "name"}))
+            parts.append(Node("profile", value={key: it for key, it in each.profile.items() if key != "name"}))
         rows = rows_of(each)
         if trigger.decision is not None and name in told:
             asked = questions[name][0]
             which = f"on question {asked.value['id']}" if asked.value["is_sent"] else "on the question"
-            parts.append(Node(kind="decision", text=f"{which} of tick {asked.value['tick']:,}"))
+            parts.append(Node("decision", f"{which} of tick {asked.value['tick']:,}"))
             parts += [row for row in rows if row.value["is_taken"]]
         else:
             parts += _seen(run, each, rows)
@@ -106,26 +106,26 @@ def turn_nodes(
             did = f"{each.state} -> {update.to_state}" if update.to_state != each.state else f"stayed in {each.state}"
             did = f"{did}, by {source}{f', {update.reason}' if update.reason else ''}"
             did += "" if effect is None else f"; effect {compact(without_chain(effect))}"
-            parts += [Node(kind="did", text=did), *_changes(each, update)]
+            parts += [Node("did", did), *_changes(each, update)]
         else:
-            parts.append(Node(kind="did", text=did))
+            parts.append(Node("did", did))
         events = [event_of(event, run.called) for event in each.events]
-        parts += [Node(kind="followed", text=event["words"], value=event) for event in events]
+        parts += [Node("followed", event["words"], value=event) for event in events]
         text = f"tick {trigger.tick:,}: {trigger.name} in {each.state}, since {counted(each.ticks_in_state, 'tick')}"
         value = {"tick": trigger.tick, "agent": trigger.agent, "trigger": trigger.name, "state": each.state}
         value |= {"ticks_in_state": each.ticks_in_state, "is_decision": trigger.decision is not None, **moved}
-        yield Node(kind="turn", text=text, value=value, children=(*parts,))
+        yield Node("turn", text, value=value, children=(*parts,))
 
 
 def _seen(run: OpenRun, traced: TracedTurn, rows: Sequence[Node]) -> Iterator[Node]:
     """Yield what a turn was given: the context of its trigger, and the rows of the chart with what they read."""
     if traced.trigger.context is not None:
-        yield Node(kind="context", value=dict(run.show.seen(plain(traced.trigger.context))))
+        yield Node("context", value=dict(run.show.seen(plain(traced.trigger.context))))
     if not rows:
-        yield Node(kind="rows", text="none: the chart has no row for this trigger here, so nothing comes of it")
+        yield Node("rows", "none: the chart has no row for this trigger here, so nothing comes of it")
     yield from rows
     if values := {name: value for row in rows for name, value in row.value["values"].items()}:
-        yield Node(kind="values", value=values)
+        yield Node("values", value=values)
 
 
 def rows_of(traced: TracedTurn) -> list[Node]:
@@ -143,17 +143,16 @@ def rows_of(traced: TracedTurn) -> list[Node]:
         value = {"name": row.name, "target": target, "level": row.level, "guard": guard, "values": plain(values)}
         value |= {"outcome": each.outcome, "error": each.error}
         value |= {"is_candidate": each.outcome in ENABLED, "is_taken": is_taken}
-        below = [Node(kind=kind, text=words) for kind, words in (("if", guard), ("error", each.error)) if words]
+        below = [Node(kind, words) for kind, words in (("if", guard), ("error", each.error)) if words]
         if found and guard and (guard, each.outcome) == (found[-1].value["guard"], found[-1].value["outcome"]):
             found[-1] = replace(found[-1], children=())  # one guard of several rows stands below the last of them
         taken_mark = "  <- taken" if is_taken else ""
         text = f"{_MARKS.get(each.outcome, 'no'):<5} {row.name}{leads}{outer}{taken_mark}"
-        found.append(Node(kind="row", text=text, value=value, children=(*below,)))
+        found.append(Node("row", text, value=value, children=(*below,)))
     return found
 
 
 def _taken(traced: TracedTurn) -> int | None:
-    """Return the place of the row that led the agent on."""
     answer = traced.answer
     if not isinstance(answer, Update) or traced.chosen is None or answer.source not in MOVED:
         return None
@@ -186,19 +185,16 @@ def _changes(traced: TracedTurn, update: Update[Any]) -> Iterator[Node]:
             "before": each.before,
             "after": after,  # in this tick, and from the next one on
         }
-        became_node = Node(kind="became", text=f"{stays} {compact(after)}: {why}{f'; {read}' if read else ''}")
-        yield Node(kind="set", text=f"{each.name} = {each.to}{given}", value=value, children=(became_node,))
+        became_node = Node("became", f"{stays} {compact(after)}: {why}{f'; {read}' if read else ''}")
+        yield Node("set", f"{each.name} = {each.to}{given}", value=value, children=(became_node,))
 
 
 NAMES_TRIED = 10_000
 """The agents whose names are compared with one that nobody has: all of a million would take half a minute."""
-QUESTION = "question"
-"""The source of a turn that asked."""
-NEAREST = 2
-"""The turns on each side of a tick that a message names."""
+QUESTION = "question"  # the source of a turn that asked
+NEAREST = 2  # the turns on each side of a tick that a message names
 NO_TURN = "it has had no turn at all"
-LATEST = 20
-"""The turns of a path that are shown if no range is asked for."""
+LATEST = 20  # the turns of a path that are shown if no range is asked for
 
 
 class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,24 +227,24 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
     questions = sum(each.source == QUESTION for each in whole)
     few = f"{len(turns):,} of them are shown; --first and --last choose others" if turns else "none is in these ticks"
     hint = f"? is a question to the oracle: {counted(questions, 'question')} in all; --tick TICK explains a turn"
-    rows = [Node(kind=COLUMNS, cells=("tick", "trigger", "from", "to", "by"))] if turns else []
+    rows = [Node(COLUMNS, cells=("tick", "trigger", "from", "to", "by"))] if turns else []
     for turn in turns:
         to_state = "?" if turn.options else turn.to_state if turn.to_state != turn.from_state else "(stays)"
         by = "asks the oracle" if turn.options else turn.source + (f", {turn.reason}" if turn.reason else "")
         done = ", ".join(each["words"] for each in turn.events)
         cells = f"{turn.tick:,}", turn.trigger, turn.from_state, to_state, f"{by}{f': {done}' if done else ''}"
-        rows.append(Node(kind="turn", cells=cells, value=msgspec.to_builtins(turn)))
+        rows.append(Node("turn", cells=cells, value=msgspec.to_builtins(turn)))
     facts = {"ticks": run.length, "turns": len(whole), "questions": questions}
     return Node(
-        kind="agent",
-        text=f"{run.called(number)}: {counted(len(whole), 'turn')} in {run.length:,} ticks",
+        "agent",
+        f"{run.called(number)}: {counted(len(whole), 'turn')} in {run.length:,} ticks",
         value={"agent": number, "name": run.name_of(number), **facts},
         children=(
-            *([] if len(turns) == len(whole) else [Node(kind="shown", text=few)]),
-            *([] if whole else [Node(kind="hint", text=NO_TURN)]),
+            *([] if len(turns) == len(whole) else [Node("shown", few)]),
+            *([] if whole else [Node("hint", NO_TURN)]),
             *run.note_nodes,
             *rows,
-            *([Node(kind="hint", text=hint)] if turns and questions else []),
+            *([Node("hint", hint)] if turns and questions else []),
         ),
     )
 

@@ -110,12 +110,12 @@ async def what_if(  # one for each option of the command
         "answered": f"questions of the other future: {answered or 'none is left'}",
     }
     children = (
-        *(Node(kind=kind, text=text) for kind, text in told.items()),
-        *(Node(kind="note", text=note) for note in notes),
+        *(Node(kind, text) for kind, text in told.items()),
+        *(Node("note", note) for note in notes),
         *_differences(run, number, *both),
     )
     words = f"{run.called(number)}, question of tick {turn.tick:,}: {turn.trigger} in {turn.from_state}"
-    return Node(kind="what_if", text=words, value=value, children=children)
+    return Node("what_if", words, value=value, children=children)
 
 
 def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: str) -> tuple[PathTurn, int]:
@@ -144,8 +144,7 @@ def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
     return Decided(name[1], name[0], name[2], option, source, content=content)
 
 
-LARGEST = 10
-"""The agents that are listed."""
+LARGEST = 10  # the agents that are listed
 
 
 class _Kept(Track):
@@ -186,31 +185,31 @@ def _differences(run: OpenRun, number: int, was: _Kept, would: _Kept) -> Iterato
         if differing:
             apart.append({"tick": tick, "agents": len(differing), "acting": len(changed)})
     # The agent's two paths side by side, a row for each tick with a turn of either.
-    yield Node(kind=COLUMNS, cells=("tick", "as it was", "would be"))
+    yield Node(COLUMNS, cells=("tick", "as it was", "would be"))
     paths = [path_of(messages, run.called) for messages in own]
     for tick in sorted({turn.tick for path in paths for turn in path}):
         turns = [[turn for turn in path if turn.tick == tick] for path in paths]
         one, other = map(_moves, turns)
         value = dict(zip(("was", "would_be"), map(msgspec.to_builtins, turns), strict=True))
         cells = f"{tick:,}", one, "the same" if one == other else other
-        yield Node(kind="turns", cells=cells, value={"tick": tick, **value})
+        yield Node("turns", cells=cells, value={"tick": tick, **value})
     # How many agents differ in each tick in which any does.
     if apart:
-        yield Node(kind=COLUMNS, cells=("tick", "agents whose journals differ", "that did something else"))
+        yield Node(COLUMNS, cells=("tick", "agents whose journals differ", "that did something else"))
     else:
-        yield Node(kind="hint", text="no agent's journal differs in any tick")
+        yield Node("hint", "no agent's journal differs in any tick")
     for row in apart:
-        yield Node(kind="apart", cells=tuple(f"{each:,}" for each in row.values()), value=row)
+        yield Node("apart", cells=tuple(f"{each:,}" for each in row.values()), value=row)
     ends = was.simulation, would.simulation
     yield from _counted("took place", *events, equal=True)
     yield from _counted("states", *(each.counters.agents_by_state() for each in ends))
     yield from _counted("totals", *(_numbers(each.domain.world.totals()) for each in ends))
     ordered = sorted(acting.items(), key=lambda each: (-len(each[1]), each[1][0], each[0]))
     if ordered:
-        yield Node(kind=COLUMNS, cells=("did something else", "in", "from tick"))
+        yield Node(COLUMNS, cells=("did something else", "in", "from tick"))
     for agent, ticks in ordered[:LARGEST]:
         value = {"agent": agent, "name": run.name_of(agent), "first": ticks[0], "ticks": len(ticks)}
-        yield Node(kind="acted", cells=(run.called(agent), counted(len(ticks), "tick"), f"{ticks[0]:,}"), value=value)
+        yield Node("acted", cells=(run.called(agent), counted(len(ticks), "tick"), f"{ticks[0]:,}"), value=value)
 
 
 def _act(message: Any) -> list[Any]:
@@ -230,7 +229,6 @@ def _act(message: Any) -> list[Any]:
 
 
 def _moves(turns: Sequence[PathTurn]) -> str:
-    """Return the turns of an agent in a tick in words."""
     moves = [
         ", ".join([each.to_state, *(event["kind"] for event in each.events)]) for each in turns if not each.options
     ]
@@ -243,10 +241,10 @@ def _counted(title: str, was: Mapping[str, Any], would: Mapping[str, Any], *, eq
     found = [(name, was.get(name, 0), would.get(name, 0)) for name in names]
     rows = [each for each in found if equal or each[1] != each[2]]
     if rows:
-        yield Node(kind=COLUMNS, cells=(title, "as it was", "would be"))
+        yield Node(COLUMNS, cells=(title, "as it was", "would be"))
     for name, one, other in rows:
         cells = name, compact(one), compact(other)
-        yield Node(kind=title, cells=cells, value={"name": name, "was": one, "would_be": other})
+        yield Node(title, cells=cells, value={"name": name, "was": one, "would_be": other})
 
 
 def _numbers(totals: dict[str, Any]) -> dict[str, float]:

@@ -76,8 +76,7 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[OwnCode]:
     return unknown_code(found.values())
 
 
-SAFE = ("llm.", "run.", "oracle.")
-"""Settings that change how a run is executed, and nothing that it has committed."""
+SAFE = ("llm.", "run.", "oracle.")  # settings that change how a run is executed, and nothing that it has committed
 
 UNSAFE = (
     *("llm.memory", "run.record_feeds", "run.restart_intensity", "run.restart_period_ticks"),
@@ -85,8 +84,7 @@ UNSAFE = (
 )
 """Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
-PAST = ("population.", "simulation.")
-"""Settings that even a fork may not change: the people, and the passing of time."""
+PAST = ("population.", "simulation.")  # settings that even a fork may not change: the people, and the passing of time
 
 CODE_SETTINGS = ("domain_path",)
 """Settings of section `simulation` that say where the code is. Its content is checked by its hash."""
@@ -171,8 +169,7 @@ def _settings(config: Config | dict[str, Any]) -> dict[str, Any]:
     return dict(flat(msgspec.json.decode(msgspec.json.encode(config))))
 
 
-ASKED = ("oracle.", "llm.")
-"""The settings that say which oracle is asked, and how."""
+ASKED = ("oracle.", "llm.")  # the settings that say which oracle is asked, and how
 
 
 def refuse_other_settings(

@@ -24,8 +24,7 @@ from actors.store.oracle_log import ANSWERS, FIRST_ANSWER
 from actors.store.rounds import ROUNDS
 from prism.config import Config
 
-ADDRESS = "metrics.json"
-"""The file with the address of a run's metrics, while the run is under way."""
+ADDRESS = "metrics.json"  # the file with the address of a run's metrics, while the run is under way
 
 LOG, TAPE = "log.jsonl", "tape.sqlite"
 WRITTEN_BEFORE_FIRST_TICK = (CONFIG, MANIFEST, LOG, TAPE, ADDRESS, PHASE, ROUNDS, JOURNAL, ANSWERS, LOCK)

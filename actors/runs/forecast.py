@@ -34,13 +34,11 @@ FACTOR: Final = 2
 """The factor within which a forecast is usually right. A model decides otherwise than the embedded oracle."""
 
 AGENTS_MAX: Final = 300
-AGENTS_MAX_SHARING: Final = 4000
-"""More people where questions share judgements: 300 see too few archetypes."""
+AGENTS_MAX_SHARING: Final = 4000  # more people where questions share judgements: 300 see too few archetypes
 AGENTS_MAX_COMPILED: Final = 30_000
 """The people of the timed rehearsal where turns are compiled: of fewer, most of the time is that of the tick itself."""
 ROUNDS_MAX: Final = 8
-LATENCY_S: Final = 1.0
-"""The time of a call that is assumed where no server has been asked."""
+LATENCY_S: Final = 1.0  # the time of a call that is assumed where no server has been asked
 
 _PROMPT_BYTES_PER_TOKEN = 4.0
 _ANSWER_BYTES_PER_TOKEN = 3.0
@@ -83,8 +81,7 @@ class MeasuringModel(LanguageModel):
 
     def __init__(self) -> None:
         self.calls = self.prompt_bytes = self.answer_bytes = 0
-        self.messages: tuple[Message, ...] = ()
-        """The latest chat."""
+        self.messages: tuple[Message, ...] = ()  # the latest chat
 
     async def complete(self, request: ChatRequest) -> Completion:
         text = "" if request.schema is None else msgspec.json.encode(example_of(request.schema)).decode()
@@ -106,8 +103,7 @@ class RehearsedOracle(Oracle[Any]):
         asked: Oracle[Any] | None = None,
         archetype: Callable[[Any, Any], tuple[Any, ...]] | None = None,
     ) -> None:
-        self.ticks: list[int] = []
-        """The tick of each question."""
+        self.ticks: list[int] = []  # the tick of each question
         self.archetypes = Counter[tuple[Any, ...]]()
         self.first: Asked | None = None
         self._domain, self._embedded, self._asked, self._archetype = domain, domain.oracle(), asked, archetype

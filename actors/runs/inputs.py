@@ -37,10 +37,8 @@ from actors.runs.directory import RunDirectory
 from actors.store.disk import RealDisk, write_whole
 from prism.config import Config
 
-LARGE_BYTES = 64 * 1024
-"""The bytes from which a file is looked for in other runs before it is copied."""
-BESIDE_MAX = 1_000
-"""The most runs beside this one in which it is looked for."""
+LARGE_BYTES = 64 * 1024  # the bytes from which a file is looked for in other runs before it is copied
+BESIDE_MAX = 1_000  # the most runs beside this one in which it is looked for
 _READ_ONLY = 0o444
 
 

@@ -55,14 +55,11 @@ OF_A_STUDY = (
 """The files of an experiment or a calibration that are packed, besides its cells."""
 RATIO_MAX: Final = 200
 """The most times that the content of a pack may be longer than the pack. Journals reach 10 to 30."""
-FREE_BYTES: Final = 64 * 1024**2
-"""Bytes that a pack may have at any ratio."""
-DEPTH_MAX: Final = 32
-"""The most parts of a name, so that no name makes many directories."""
+FREE_BYTES: Final = 64 * 1024**2  # bytes that a pack may have at any ratio
+DEPTH_MAX: Final = 32  # the most parts of a name, so that no name makes many directories
 SECRET_LENGTH_MIN: Final = 8
 """The fewest characters of a secret that is looked for: a shorter text occurs anywhere by chance."""
-Secrets = Mapping[str, frozenset[bytes]]
-"""`{environment variable: its value, in each form in which it is looked for}`."""
+Secrets = Mapping[str, frozenset[bytes]]  # `{environment variable: its value, in each form in which it is looked for}`
 _DAMAGED = (tarfile.TarError, ZlibError, EOFError, ValueError, RecursionError)
 """The errors of the libraries for a file that is no whole tar file. Some go one call deeper with each header."""
 

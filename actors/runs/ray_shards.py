@@ -31,15 +31,12 @@ from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError
 
-AHEAD = 64
-"""The blocks of agents of each shard that may be ready before the engine takes them: some 30 MB."""
+AHEAD = 64  # the blocks of agents of each shard that may be ready before the engine takes them: some 30 MB
 
 log = structlog.get_logger(__name__)
 
-READY_S = 900.0
-"""The time that a cluster gets to begin all shards: one that grows takes minutes to start a node."""
-TOLD_EVERY_S = 15.0
-"""The time between two lines about shards that have not begun."""
+READY_S = 900.0  # the time that a cluster gets to begin all shards: one that grows takes minutes to start a node
+TOLD_EVERY_S = 15.0  # the time between two lines about shards that have not begun
 ENDED = (
     "this process was ended from outside, or by Ray, which does so where its node or the head of its cluster is gone; "
     "`prism resume` goes on from the latest checkpoint"
@@ -134,8 +131,7 @@ class _ShardActor:
         config, again = cloudpickle.loads(order)
         self._loop = asyncio.new_event_loop()
         self._shard = Shard(config, again(), own)
-        self._blocks: Iterator[bytes] = iter(())
-        """The blocks of the own agents that are still to be returned."""
+        self._blocks: Iterator[bytes] = iter(())  # the blocks of the own agents that are still to be returned
 
     def place(self) -> tuple[str, int]:
         return socket.gethostname(), os.getpid()

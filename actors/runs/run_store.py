@@ -48,8 +48,7 @@ from prism.agents import Question
 from prism.columns import Column
 from prism.sharing.archetypes import Judged
 
-PENDING_MAX = 64
-"""Frames that may wait for the disk."""
+PENDING_MAX = 64  # frames that may wait for the disk
 
 PENDING_BYTES = 16 << 20
 """Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
@@ -91,8 +90,7 @@ class Batch(msgspec.Struct):
     rows: list[bytes] = []  # lines for the file of rounds, which a resume repairs
 
 
-Execute = Callable[[Callable[[], None]], Awaitable[None]]
-"""A function that runs a blocking function."""
+Execute = Callable[[Callable[[], None]], Awaitable[None]]  # a function that runs a blocking function
 
 
 async def in_thread(function: Callable[[], None]) -> None:
@@ -126,14 +124,11 @@ class RunStore(RecordedBefore):
         self._journal = JournalWriter(disk, segment_bytes)
         self._answered_after, self._keeps_answers = answered_after, keeps_answers
         self._batch, self._writing = Batch(), Batch()
-        self._begun = self._done = 0
-        """Batches whose writing has begun, and batches that are written."""
-        self._syncs = False
-        """True if all of the next batch must be on the medium before it counts as written."""
+        self._begun = self._done = 0  # batches whose writing has begun, and batches that are written
+        self._syncs = False  # True if all of the next batch must be on the medium before it counts as written
         self._unsynced = {ANSWERS} if keeps_answers else set[str]()
         """Files that may hold data that is not on the medium, such as the last writes of an earlier process."""
-        self._commit_s = 0.0
-        """The seconds that the latest write of frames took."""
+        self._commit_s = 0.0  # the seconds that the latest write of frames took
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
         self._changed, self._written = anyio.Event(), anyio.Event()
         self._is_closing = self._is_closed = False
@@ -308,8 +303,7 @@ class RunStore(RecordedBefore):
             raise JournalError(f"{problem}; what was committed is safe: {disk_remedy(error, RESUME)}") from error
 
 
-_COPIED_BYTES = 1 << 20
-"""Bytes that are copied at a time."""
+_COPIED_BYTES = 1 << 20  # bytes that are copied at a time
 
 
 class JournalWriter:
@@ -320,8 +314,7 @@ class JournalWriter:
         self._segment_bytes = segment_bytes
         self._unsealed: range | None = None
         """The places of the ticks after the last full segment; None until the first is appended, if any is sealed."""
-        self._full: list[int] = []
-        """The places at which full segments end that are not sealed yet."""
+        self._full: list[int] = []  # the places at which full segments end that are not sealed yet
         self._is_synced = False
         """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
 
@@ -412,10 +405,8 @@ log = structlog.get_logger(__name__)
 
 FORKED_FROM = 50_000
 """The agents from which a fork writes checkpoints, while the ticks go on: of fewer, the ticks wait a moment."""
-LONG_S = 1.0
-"""The seconds that a checkpoint takes from which their share of the time is limited."""
-AT_ONCE_BYTES = 16 << 20
-"""Bytes of columns that are written at a time."""
+LONG_S = 1.0  # the seconds that a checkpoint takes from which their share of the time is limited
+AT_ONCE_BYTES = 16 << 20  # bytes of columns that are written at a time
 
 
 class Checkpointer:
@@ -438,7 +429,6 @@ class Checkpointer:
         self._fork_ended = anyio.Event()
 
     async def between_ticks(self) -> None:
-        """Take a checkpoint if it is time for one."""
         if not self._every or self._simulation.engine.tick % self._every:
             return
         share, now_s = self._settings.checkpoint_share, current_time()

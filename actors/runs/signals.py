@@ -20,8 +20,7 @@ from actors.logs.output import say
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-EXIT_BASE = 128
-"""A run stopped by signal n exits with 128 + n, as shells report it."""
+EXIT_BASE = 128  # a run stopped by signal n exits with 128 + n, as shells report it
 
 STANDARD_ERROR = 2
 WATCH_EVERY_S = 0.05
@@ -88,8 +87,7 @@ class StopOnSignal(StopSignal):
         self._stop()
 
 
-_told: signal.Signals | None = None
-"""The signal by which this process was told to stop."""
+_told: signal.Signals | None = None  # the signal by which this process was told to stop
 
 
 def _end_within(kind: signal.Signals, until: float) -> None:
@@ -128,7 +126,6 @@ class StopOnInterrupt(StopSignal):
     _before: ClassVar[Any] = None
 
     async def run(self) -> None:
-        """Wait for the first Ctrl-C, and stop the run."""
         before = signal.getsignal(signal.SIGINT)
         if current_thread() is not main_thread() or before in (signal.SIG_IGN, None):
             return

@@ -114,7 +114,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def remarks(self) -> list[str]:
-        """The lines on what was not as configured, and on what had no effect."""
         return remarks(msgspec.to_builtins({name: getattr(self, name) for name in ("not_as_configured", "no_effect")}))
 
     @property
@@ -231,10 +230,8 @@ def _own_words(domain: Domain, rounds: int) -> str:
         return f"The domain could not say what happened: its in_words ended with {type(error).__name__}."
 
 
-TEXT_MAX = 60
-"""The most characters of a post's text."""
-NAMED_MAX = 4
-"""The most people, settings or indicators that are named."""
+TEXT_MAX = 60  # the most characters of a post's text
+NAMED_MAX = 4  # the most people, settings or indicators that are named
 
 
 class DoneIntervention(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +247,6 @@ class DoneIntervention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def interventions_done(simulation: Simulation) -> list[DoneIntervention]:
-    """Return the interventions of a run so far, in the order in which they happened."""
     config, engine = simulation.config, simulation.engine
     places = {id(each): index for index, each in enumerate(config.interventions)}
     length = config.simulation.ticks_per_round
@@ -289,12 +285,10 @@ def _some(texts: list[str]) -> str:
     return ", ".join(texts[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
 
 
-ROUNDS_MIN: Final = 2
-"""The fewest rounds of a run: in one, some rows are not due yet."""
+ROUNDS_MIN: Final = 2  # the fewest rounds of a run: in one, some rows are not due yet
 
 
 def no_effect_in(simulation: Simulation, done: Sequence[DoneIntervention]) -> list[NoEffect]:
-    """Return the parts of the configuration that had no effect in the run so far."""
     found = [*no_effect_of(simulation.config, simulation.domain)]
     known = {each.place for each in found}
     if simulation.engine.tick // simulation.config.simulation.ticks_per_round >= ROUNDS_MIN:

@@ -328,7 +328,6 @@ async def recompute(
 
 
 def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
-    """Return the findings after a replay that did not reach its end."""
     if isinstance(error, ConfigError):  # a missing own domain is no evidence about the files
         return without_replay(checked, f"not worked out again: {error}")
     manifest, config = read_manifest(directory.path), read_resolved(directory.path / CONFIG)

@@ -26,17 +26,14 @@ from prism.columns import Bundler, Bundles, Column, packed, unpacked_or_number
 
 MAGIC = b"PRISMC\r\n"
 FORMAT = 7
-KEPT: Final = 2
-"""The latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before."""
+KEPT: Final = 2  # the latest checkpoints that are kept: if the newest is damaged, a resume starts from the one before
 
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
 
-OTHER_ERROR = 255
-"""The exit code for an error that has no number of the system's."""
+OTHER_ERROR = 255  # the exit code for an error that has no number of the system's
 LIMIT_S = 600.0
 """The seconds after which a fork counts as stuck: it may wait for a lock that a thread of its parent held."""
-PR_SET_PDEATHSIG = 1
-"""Linux's number for: send me a signal once my parent has ended."""
+PR_SET_PDEATHSIG = 1  # Linux's number for: send me a signal once my parent has ended
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -74,12 +71,10 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checkpoint_name(tick: int) -> str:
-    """Return the name of the file of a checkpoint after this many ticks."""
     return f"{_PREFIX}{tick:012d}{_SUFFIX}"
 
 
 def draft_name(tick: int) -> str:
-    """Return the name of its file before it is put in place."""
     return f".{checkpoint_name(tick)}.tmp"
 
 
@@ -139,15 +134,12 @@ class Draft:
 
     def __init__(self, disk: Disk, position: Position, state: RunState) -> None:
         self._disk, self._tick = disk, position.tick
-        self._head: Head | None = Head(position=position, state=state)
-        """None once it is written."""
-        self.size = 0
-        """Bytes written so far."""
+        self._head: Head | None = Head(position=position, state=state)  # None once it is written
+        self.size = 0  # bytes written so far
         self._link, self._bundles = ORIGIN, 0
         self._bundler = Bundler(self._put)
 
     def add(self, pieces: Iterable[Column | bytes]) -> None:
-        """Add the next pieces of columns, or blocks of agents that are packed already."""
         with self._removed_on_error():
             if self._head is not None:
                 with suppress(FileNotFoundError):
@@ -159,14 +151,12 @@ class Draft:
                 self._bundler.add(piece)
 
     def end(self, pieces: Iterable[Column | bytes]) -> None:
-        """Add the last pieces."""
         self.add(pieces)
         with self._removed_on_error():
             self._bundler.end()
             self._write(packed(self._bundles))
 
     def finish(self, pieces: Iterable[Column | bytes]) -> None:
-        """Add the last pieces, and put the checkpoint in place."""
         self.end(pieces)
         with self._removed_on_error():
             put_in_place(self._disk, self._tick)
@@ -207,7 +197,6 @@ def put_in_place(disk: Disk, tick: int) -> None:
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint) -> None:
-    """Write a whole checkpoint, put it in place, and remove older ones."""
     Draft(disk, checkpoint.position, checkpoint.state).finish(checkpoint.columns)
 
 
@@ -245,7 +234,6 @@ class ForkedCheckpoint:
         return self._code
 
     def give_up(self) -> None:
-        """End the fork, so that there is no checkpoint."""
         self.is_given_up = True
         if self._code < 0:
             with suppress(ProcessLookupError):  # it has just ended

@@ -22,11 +22,9 @@ from prism.events import MADE, NUMBER_BITS
 from prism.rows import Heap
 from prism.statechart.outline import Activity
 
-POST_COLUMNS: Final = ("agent", "what", "post", "parent")
-"""The columns of the table of posts that are read."""
+POST_COLUMNS: Final = ("agent", "what", "post", "parent")  # the columns of the table of posts that are read
 
-PART: Final = 1 << 20
-"""The posts that are looked for at once: that bounds the memory."""
+PART: Final = 1 << 20  # the posts that are looked for at once: that bounds the memory
 
 
 class MadePost(NamedTuple):
@@ -71,7 +69,6 @@ class Posts(NamedTuple):
         return found._replace(above=np.append(self.above, above), roots=roots)
 
     def at(self, places: Ints | slice) -> list[MadePost]:
-        """Return the posts at some places."""
         columns = (each[places].tolist() for each in (self.ids, self.ticks, self.authors, self.kinds, self.parents))
         return [
             MadePost(post, tick, author, MADE[kind], None if parent < 0 else parent)
@@ -116,7 +113,6 @@ class Places:
         self._places = np.append(posts.order, -1)
 
     def __call__(self, ids: Ints) -> Ints:
-        """Return the place of each post; -1 for one that is not there."""
         found = np.full(len(ids), -1)
         for start in range(0, len(ids), PART):
             part = ids[start : start + PART]
@@ -139,8 +135,7 @@ def posts_until(record: Record, until: int) -> Posts:
     return NO_POSTS.followed_by([table for table in tables if table is not None])
 
 
-STATES_MAX = 65_535
-"""The most states of a run that are told apart."""
+STATES_MAX = 65_535  # the most states of a run that are told apart
 
 Moved = tuple[Ints, Ints, NDArray[np.intp]]
 """The tick, the agent and the number of the move of each update that has moved its agent."""
@@ -156,12 +151,10 @@ class States:
     def __init__(self, agents: int, names: Sequence[str] = ()) -> None:
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
-        self.of_agents = np.zeros(agents, dtype=np.uint16)
-        """The number of each agent's state."""
+        self.of_agents = np.zeros(agents, dtype=np.uint16)  # the number of each agent's state
         self.counts = np.array([agents])
         """The number of agents in each state; before a first update names a state, all are in the first one."""
-        self.moves: dict[tuple[int, int], int] = {}
-        """`{(state before, state after): the number of the move}`."""
+        self.moves: dict[tuple[int, int], int] = {}  # `{(state before, state after): the number of the move}`
         self._of_kind: list[int] = []  # the move of each kind of update; -1 for none
         for name in names:
             self._number_of(name)
@@ -227,10 +220,8 @@ def stacked(blocks: Sequence[Ints]) -> Ints:
 
 K = TypeVar("K")
 
-POINTS_MAX = 200
-"""The most points of a line over time."""
-ROUNDS_MIN = 12
-"""The fewest rounds of a run whose points are whole rounds: within a round people come and go."""
+POINTS_MAX = 200  # the most points of a line over time
+ROUNDS_MIN = 12  # the fewest rounds of a run whose points are whole rounds: within a round people come and go
 COUNTED: Final[dict[str, tuple[str, ...]]] = {
     "updates": ("agent", "kind"),
     "questions": (),
@@ -281,15 +272,12 @@ class Course:
 
     def __init__(self, record: Record, initial: str | None, point_ticks: int) -> None:
         self.record, self.header, self.point_ticks = record, record.header, point_ticks
-        self.ticks = 0
-        """The ticks that were read."""
-        self.is_damaged = False
-        """True if something other than a whole tick follows them."""
+        self.ticks = 0  # the ticks that were read
+        self.is_damaged = False  # True if something other than a whole tick follows them
         self.people: list[dict[str, float]] = []
         """For each point in time, the agents in each state on average; the last point may be shorter."""
         self.questions = 0
-        self.interventions: list[tuple[int, str]] = []
-        """`(tick, kind)` of each."""
+        self.interventions: list[tuple[int, str]] = []  # `(tick, kind)` of each
         self.attributes_changed: set[str] = set()
         self._states = States(self.header.agents, () if initial is None else (initial,))
         self._entered = np.zeros(self.header.agents, np.int64)
@@ -376,7 +364,6 @@ class Course:
 
     @property
     def likers(self) -> Ints:
-        """The agent of each like."""
         return np.concatenate(self._of("likes", "agent"))
 
     @cached_property
@@ -385,7 +372,6 @@ class Course:
         return np.sort(np.concatenate([self.posts.ticks, *map(tick_of_rows, self._rows["likes"])]))
 
     def add(self, block: Block) -> None:
-        """Count the rows of the next ticks."""
         tables, kinds = block.tables, self.record.kinds
         if "updates" in tables:
             codes, moved = tables["updates"].columns["kind"], self._states.moved(block, kinds)
@@ -408,7 +394,6 @@ class Course:
         self.is_damaged = block.damage is not None
 
     def end(self) -> None:
-        """Work out the points in time."""
         if self._inside:
             whole = stacked(self._inside)
             starts = np.arange(0, len(whole), self.point_ticks)
@@ -423,7 +408,6 @@ class Course:
 
 
 def _added(before: Any, more: Any) -> Any:
-    """Return the sum of two arrays; the second one may be longer."""
     return np.pad(before, (0, len(more) - len(before))) + more
 
 

@@ -72,8 +72,7 @@ class RealDisk(Disk):
     def __init__(self, path: Path, *, syncs: bool = True) -> None:
         self.path = path
         self._syncs = syncs
-        self._open: dict[str, int] = {}
-        """`{name: descriptor}` of the files that were appended to."""
+        self._open: dict[str, int] = {}  # `{name: descriptor}` of the files that were appended to
 
     def names(self) -> list[str]:
         return sorted(entry.name for entry in self.path.iterdir() if entry.is_file())
@@ -168,8 +167,7 @@ def write_whole(disk: Disk, name: str, pieces: Iterable[bytes]) -> None:
 
 
 _BLOCK = 1 << 20
-_HEAD_MAX = 1 << 26
-"""The most bytes that are read of a head."""
+_HEAD_MAX = 1 << 26  # the most bytes that are read of a head
 
 H = TypeVar("H")
 

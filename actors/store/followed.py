@@ -23,16 +23,12 @@ from actors.store.segments import TableRows
 from prism.agents import DECIDED, FALLBACKS
 from prism.columns import Ints
 
-StateNumbers = NDArray[np.uint8]
-"""The number of each agent's state, in the order of agents."""
+StateNumbers = NDArray[np.uint8]  # the number of each agent's state, in the order of agents
 
-SAMPLES_MAX = 2_048
-"""Ticks of the course: more than a screen has columns."""
+SAMPLES_MAX = 2_048  # ticks of the course: more than a screen has columns
 KEY_FRAMES_MAX = 128
-KEY_FRAMES_BYTES = 32 << 20
-"""Bytes of all key frames, a byte for each agent in each."""
-SPACING_BYTES = 1 << 20
-"""Bytes of the journal between two key frames, at first."""
+KEY_FRAMES_BYTES = 32 << 20  # bytes of all key frames, a byte for each agent in each
+SPACING_BYTES = 1 << 20  # bytes of the journal between two key frames, at first
 STATES_MAX = 255
 
 COUNTED = ("questions", "answered", "fallbacks")
@@ -67,8 +63,7 @@ class Followed:
         self.agents = self.header.agents
         self.damage: Damage | None = None
         """The reason for which reading has stopped before the end of the file; None if it has not."""
-        self.ticks = 0
-        """Whole ticks that were read."""
+        self.ticks = 0  # whole ticks that were read
         self._end = self.record.place_before(0)
         self._states = States(self.agents, states)
         self._posts, self._new_posts = NO_POSTS, list[TableRows]()

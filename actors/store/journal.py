@@ -27,8 +27,7 @@ from prism.tables import Shape, check_shapes
 
 JOURNAL = "journal.prism"
 MAGIC = b"PRISMJ\r\n"
-FORMAT: Final = 3
-"""The version of the layout and of the messages in it. Raise it when either changes its meaning."""
+FORMAT: Final = 3  # the version of the layout and of the messages in it. Raise it when either changes its meaning.
 
 METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""

@@ -23,11 +23,9 @@ from actors.core.files import open_own, refuse_links
 from actors.core.phase import Phase
 
 LOCK = "run.lock"
-LOOK_S = 0.1
-"""The time for which a lock is tried: whoever looks for the holder of a lock has it for an instant."""
+LOOK_S = 0.1  # the time for which a lock is tried: whoever looks for the holder of a lock has it for an instant
 PHASE = "phase.json"
-PATIENCE_S = 1.0
-"""The time for which a run waits for the file at its end: a disk that hangs must not hold up the end."""
+PATIENCE_S = 1.0  # the time for which a run waits for the file at its end: a disk that hangs must not hold up the end
 NO_LOCKS = "this file system has no locks (flock), so write to another one"
 
 

@@ -84,8 +84,7 @@ class HasKinds(Protocol):
     def kinds(self) -> Sequence[Kind]: ...
 
 
-Framed = tuple[bytes, HasKinds]
-"""The frame of a tick, and what has its tables and kinds."""
+Framed = tuple[bytes, HasKinds]  # the frame of a tick, and what has its tables and kinds
 
 
 def messages_of(frame: bytes, of: HasKinds, *wanted: type[Any], agents: Collection[int] | None = None) -> list[Any]:
@@ -200,8 +199,7 @@ def _contexts(columns: Sequence[tuple[str, str]], values: Sequence[Values]) -> I
     return ([each for each in row if each is not _ABSENT] if seen else None for seen, *row in rows)
 
 
-_ABSENT: Final = object()
-"""A field that a context does not have."""
+_ABSENT: Final = object()  # a field that a context does not have
 _CONVERT: Final[dict[str, Callable[[Any], list[Any]]]] = {
     "|u1": lambda values: values.astype(bool).tolist(),
     "heap": Heap.texts,

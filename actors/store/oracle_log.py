@@ -32,8 +32,7 @@ from prism.sharing.archetypes import Judged
 
 ANSWERS = "oracle.log"
 MAGIC = b"PRISMA\r\n"
-FIRST_ANSWER = len(MAGIC)
-"""The offset of the first answer."""
+FIRST_ANSWER = len(MAGIC)  # the offset of the first answer
 
 
 class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
@@ -189,8 +188,7 @@ class KeptAnswers:
     """
 
     def __init__(self, path: Path, ticks: int) -> None:
-        self._of: dict[QuestionName, tuple[bytes, Decided]] = {}
-        """`{question: the hash of its bytes, and its answer}`."""
+        self._of: dict[QuestionName, tuple[bytes, Decided]] = {}  # `{question: the hash of its bytes, and its answer}`
         logged: dict[QuestionName, LoggedAnswer] = {}
         for answer in answers_in(path):
             logged.setdefault((answer.agent, answer.asked, answer.trigger), answer)

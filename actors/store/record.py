@@ -28,13 +28,10 @@ from prism.events import KINDS, MADE, OF_EVERY_RUN, OF_FEEDS, ON_TIES
 from prism.rows import Part, Tick, Values, joined, part_of, read_rows, rows_of_texts, values_at
 from prism.tables import Shape
 
-BLOCK_BYTES: Final = 4 << 20
-"""Bytes of unsealed ticks in a block; a larger tick is a block of its own."""
-BLOCK_TICKS: Final = 4096
-"""The most ticks of a block: readers count something for each."""
+BLOCK_BYTES: Final = 4 << 20  # bytes of unsealed ticks in a block; a larger tick is a block of its own
+BLOCK_TICKS: Final = 4096  # the most ticks of a block: readers count something for each
 AGENT: Final = "agent"
-_PLACE_BYTES: Final = 1 << 20
-"""The least bytes between two places that are kept."""
+_PLACE_BYTES: Final = 1 << 20  # the least bytes between two places that are kept
 
 _KNOWN: Final = {table.name: table.shape.columns for table in (*OF_EVERY_RUN, *OF_FEEDS)}
 """The columns of PRISM's own tables. That of questions has more of them, by the domain."""
@@ -76,7 +73,6 @@ class Block(NamedTuple):
             yield Tick(self.first + place, 0, found)
 
     def part(self, first: int, until: int) -> Block:
-        """Return the ticks from one to before another."""
         if first <= self.first and self.first + self.ticks <= until:
             return self
         tables = dict[str, TableRows]()
@@ -98,7 +94,6 @@ class Block(NamedTuple):
 
 
 def tick_of_rows(table: TableRows) -> Ints:
-    """Return the tick of each row."""
     return np.repeat(table.ticks, table.rows)
 
 
@@ -127,8 +122,7 @@ class Record:
         for name, columns in self.shapes:
             if columns[: len(known := _KNOWN.get(name, ()))] != known:
                 raise JournalError(f"{JOURNAL}: its table {name} has other columns than that of PRISM")
-        self.kinds: list[Kind] = []
-        """The kinds of updates and questions by their numbers, of the ticks that were read."""
+        self.kinds: list[Kind] = []  # the kinds of updates and questions by their numbers, of the ticks that were read
         self._columns = {shape.name: tuple(name for name, _ in shape.columns) for shape in self.shapes}
         self._places, self._lock = [Place(0, tail.sealed.first, ORIGIN)], Lock()
 
@@ -189,7 +183,6 @@ class Record:
         yield from self._unsealed(place, first, until, wanted)
 
     def _unsealed(self, place: Place, first: int, until: int | None, wanted: Wanted) -> Iterator[Block]:
-        """Yield the ticks from a place on, which are not sealed."""
         frames, found, size = read_ticks(self.disk, place), list[Tick](), 0
         for frame in frames if until is None else islice(frames, max(0, until - place.tick)):
             if isinstance(frame, Damage):

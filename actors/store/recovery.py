@@ -42,8 +42,7 @@ from prism.events import KINDS, UPDATES, Intervened
 from prism.rows import Tick, read_rows, rows_of_texts
 from prism.tables import Shape
 
-_READ_BYTES = 1 << 20
-"""Bytes of ticks that are read at a time."""
+_READ_BYTES = 1 << 20  # bytes of ticks that are read at a time
 
 
 class RecordedTicks:

@@ -13,8 +13,7 @@ from actors.store.disk import Disk
 from prism.show import Show
 
 ROUNDS = "rounds.csv"
-ROUNDS_BYTES_MAX = 1 << 32
-"""The most bytes of a file of rounds that is read: more than the longest run writes."""
+ROUNDS_BYTES_MAX = 1 << 32  # the most bytes of a file of rounds that is read: more than the longest run writes
 
 ENGINE_COLUMNS: Final = frozenset(
     {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
@@ -88,7 +87,6 @@ class Rows(NamedTuple):
 
 
 def rows_in(content: bytes, ticks_per_round: int) -> Rows:
-    """Return the rows in the content of a file."""
     header, *lines = content.splitlines(keepends=True) or [b""]
     if not header.startswith(b"round,tick,") or header.endswith(b"\r\n"):
         return Rows(has_more=bool(content))

@@ -82,7 +82,6 @@ def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
 
 
 def header_in(path: Path) -> Header:
-    """Return the header of a run's journal. It raises the errors of `read_tail`."""
     return read_tail(RealDisk(path)).header
 
 
@@ -107,12 +106,10 @@ class Recorded:
         self.name = name
         self.disk = RealDisk(path)
         self.manifest = read_manifest(path)
-        self.length = 0
-        """Whole ticks read so far."""
+        self.length = 0  # whole ticks read so far
         self.digest = digest_of(ORIGIN)
         self._is_read = False
-        self.notes: list[str] = []
-        """Sentences on what is damaged, or lacking."""
+        self.notes: list[str] = []  # sentences on what is damaged, or lacking
 
     @cached_property
     def config(self) -> Config:
@@ -147,12 +144,10 @@ class Recorded:
 
     @cached_property
     def rounds(self) -> RoundsTable:
-        """The rounds that have ended, as columns."""
         rows = self.rows
         return columns_of(self.path, rows.header, rows.rows)
 
     def rounds_until(self, ticks: int) -> RoundsTable:
-        """Return the rounds that end among the first ticks."""
         count = bisect(self.rounds.get("tick", ()), ticks)
         return {name: column[:count] for name, column in self.rounds.items()}
 
@@ -305,8 +300,7 @@ def list_run(path: Path) -> ListedRun:
     )
 
 
-Marks = tuple[tuple[int, int], ...]
-"""The time and size of some files: as long as they are the same, so are these files."""
+Marks = tuple[tuple[int, int], ...]  # the time and size of some files: as long as they are the same, so are these files
 
 
 def marks_of(path: Path) -> Marks:

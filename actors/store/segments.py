@@ -46,8 +46,7 @@ SEGMENT_SUFFIX: Final = ".seg"
 TICKS_BYTES_MAX: Final = 2 * PAYLOAD_MAX
 """The most bytes of the ticks of one segment: the largest `run.segment_mb`, and a tick more, are less."""
 
-_HEADS = -1
-"""The number of the table of a block with the heads of payloads."""
+_HEADS = -1  # the number of the table of a block with the heads of payloads
 
 Kinds = tuple[tuple[str, ...], ...]
 """The kinds of updates and questions that are known, by their numbers: the rows of the table of kinds."""
@@ -122,7 +121,6 @@ class TableRows(NamedTuple):
 
     @classmethod
     def of(cls, waves: Sequence[tuple[int, int, int]], columns: dict[str, Values]) -> TableRows:
-        """Return rows by the tick, the number and the rows of each wave."""
         ticks, places, rows = np.array(waves, np.int64).reshape(-1, 3).T
         return cls(ticks, places, rows, columns)
 
@@ -132,7 +130,6 @@ def no_values(dtype: str) -> Values:
 
 
 def segment_name(start: int) -> str:
-    """Return the name of the segment that begins at this place of the journal."""
     return f"{SEGMENT_PREFIX}{start:015d}{SEGMENT_SUFFIX}"
 
 
@@ -273,7 +270,6 @@ def segment_columns(
 
 
 def _payloads(segment: Segment, stored: Mapping[Block, bytes]) -> Iterator[bytes]:
-    """Yield the payloads of the ticks, from all blocks."""
     heads, counts, columns = _opened(segment, stored)
     done = [0] * len(segment.tables)
     for head, tables in zip(heads, counts, strict=True):

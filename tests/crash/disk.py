@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from enum import StrEnum, unique
 from itertools import accumulate
 from random import Random
@@ -45,10 +46,8 @@ class File:
     def __init__(self, content: bytes = b"") -> None:
         self.content = bytearray(content)
         self.durable = content
-        self.clean = len(content)
-        """The number of first bytes that are the same in both, and safe."""
-        self.appended: list[int] = []
-        """Lengths of the appends that are not synced yet."""
+        self.clean = len(content)  # the number of first bytes that are the same in both, and safe
+        self.appended: list[int] = []  # lengths of the appends that are not synced yet
 
     def sync(self) -> None:
         self.durable, self.clean, self.appended = bytes(self.content), len(self.content), []
@@ -57,11 +56,6 @@ class File:
         del self.content[size:]
         self.clean = min(self.clean, size)
         self.appended = []
-
-    def copy(self) -> File:
-        other = File(self.durable)
-        other.content, other.clean, other.appended = bytearray(self.content), self.clean, list(self.appended)
-        return other
 
     def after(self, cut: Cut, random: Random) -> bytes:
         """Return the content after a power cut."""
@@ -103,13 +97,10 @@ class DiskFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatedDisk(Disk):
-    """A directory in memory.
+    """A directory in memory, with files that are on the medium at first.
 
-    Args:
-        files: `{name: content}` of those that are on the medium at first.
-        crash: when the machine stops; None for never.
-        fault: which operation fails; None for none.
-        seed: of how much of an append comes through before a disk is full.
+    `crash`: when the machine stops; `fault`: which operation fails; `seed`: of how much of an append comes through
+    before a disk is full.
     """
 
     def __init__(
@@ -123,8 +114,7 @@ class SimulatedDisk(Disk):
         self.crash, self.fault = crash, fault
         self.operations: list[tuple[str, str]] = []
         """`(operation, file)` of all operations so far, also those that only read."""
-        self.changes = 0
-        """The number of operations that change something."""
+        self.changes = 0  # the number of operations that change something
         self.is_dead = False
         self._appends = 0
         self._random = Random(seed)
@@ -188,23 +178,20 @@ class SimulatedDisk(Disk):
                 self._durable, self._renamed = dict(self._files), []
 
     def visible_names(self) -> list[str]:
-        """Return the names that every process sees. It is not counted as an operation."""
+        """Return the names that every process sees. This and the next two are no operations."""
         return sorted(self._files)
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Every file's content as every process sees it. It is not counted as an operation."""
+        """Every file's content as every process sees it."""
         return {name: self.visible(name) for name in self._files}
 
     def durable_files(self) -> dict[str, bytes]:
-        """Return every file's content as it is on the medium. It is not counted as an operation."""
+        """Return every file's content as it is on the medium."""
         return {name: self.durable(name) for name in self._durable}
 
     def visible(self, name: str) -> bytes:
-        """Return a file's content as every process sees it; empty if there is no file.
-
-        It is not counted as an operation.
-        """
+        """Return a file's content as every process sees it; empty if there is no file. It is no operation."""
         return bytes(self._files[name].content) if name in self._files else b""
 
     def durable(self, name: str) -> bytes:
@@ -217,29 +204,17 @@ class SimulatedDisk(Disk):
         random = Random(seed)
         if cut == Cut.KILLED:
             found = type(self)(seed=seed)
-            copies = {id(file): file.copy() for file in self._all_files()}
-            found._files = {name: copies[id(file)] for name, file in self._files.items()}
-            found._durable = {name: copies[id(file)] for name, file in self._durable.items()}
-            found._renamed = [(old, new, file and copies[id(file)]) for old, new, file in self._renamed]
+            found._files, found._durable, found._renamed = deepcopy((self._files, self._durable, self._renamed))
             return found
-        names = dict(self._durable)
-        for before, name, file in self._kept_names(cut, random):
+        names, renamed = dict(self._durable), self._renamed
+        if cut == Cut.REORDERED:
+            renamed = [change for change in renamed if random.random() < 0.5]
+        else:  # in order
+            renamed = [] if cut == Cut.LOST else renamed[: random.randint(0, len(renamed))]
+        for before, name, file in renamed:
             _rename(names, before, name, file)
         contents = {name: file.after(cut, random) for name, file in sorted(names.items())}
         return type(self)(contents, seed=seed)
-
-    def _kept_names(self, cut: Cut, random: Random) -> list[tuple[str | None, str, File | None]]:
-        """Return the changes of names that survive a power cut: in order, except if the cut reorders."""
-        if cut == Cut.LOST:
-            return []
-        if cut == Cut.REORDERED:
-            return [change for change in self._renamed if random.random() < 0.5]
-        return self._renamed[: random.randint(0, len(self._renamed))]
-
-    def _all_files(self) -> Iterator[File]:
-        yield from self._files.values()
-        yield from self._durable.values()
-        yield from (file for _, _, file in self._renamed if file is not None)
 
     def _name(self, before: str | None, name: str, file: File | None) -> None:
         self._renamed.append((before, name, file))

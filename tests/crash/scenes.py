@@ -33,8 +33,7 @@ from tests.crash.disk import CrashedError, SimulatedDisk
 from tests.plain import plain_config
 from tests.schedules import run_scheduled
 
-Name = tuple[int, int, str]
-"""A question: `(agent, tick, trigger)`."""
+Name = tuple[int, int, str]  # a question: `(agent, tick, trigger)`
 
 LONGEST_S = 6.0
 """The longest time of an answer. A tick takes one virtual second, so some answers take longer than the lookahead."""
@@ -87,10 +86,8 @@ class FickleOracle(Oracle[Any]):
 class Scene:
     """A run that can be begun, ended by a crash, and resumed.
 
-    Args:
-        is_live: whether a fickle oracle answers, instead of the embedded one.
-        config: the run's configuration.
-        fails: the share of questions that get no judgement; the others get theirs after a while.
+    `is_live`: whether a fickle oracle answers, instead of the embedded one. `fails`: the share of questions that get no
+    judgement; the others get theirs after a while.
     """
 
     def __init__(self, *, is_live: bool, config: Config = CONFIG, fails: float = 0.0) -> None:
@@ -108,14 +105,8 @@ class Scene:
     ) -> None:
         """Begin the run or resume it, and run it to its end, as `prism run` and `prism resume` do.
 
-        Args:
-            process: the seed of the schedule, of the disk's delays and of the fickle oracle's answers.
-            oracle: the oracle that answers; by default the scene's own.
-            observer: is told of the run; by default there is none.
-
-        Raises:
-            CrashedError: the disk has crashed.
-            PrismError: the run failed.
+        `process`: the seed of the schedule, of the disk's delays and of the fickle oracle's answers. If the disk has
+        crashed, it is a CrashedError, and if the run has failed, a PrismError.
         """
         # Agents of every other process have no task.
         config = changed(self.config, "run", activation=("resident", "compiled")[process % 2])
@@ -155,11 +146,7 @@ class Scene:
             create_journal(disk, header_of(self.config, {}, domain.size, "simulated", shapes_of(domain)))
 
     def replay(self, disk: SimulatedDisk) -> None:
-        """Run again as `prism replay` does, and compare.
-
-        Raises:
-            PrismError: the result is different.
-        """
+        """Run again as `prism replay` does, and compare. It raises a PrismError if the result is different."""
         recorded = recover(disk, repair=False, before=0).recorded
         absent = AbsentOracle(may_be_late=self.is_real_time)
         simulation = Simulation(self.config, SocialDomain(self.config, self._population), absent, Replay(recorded))

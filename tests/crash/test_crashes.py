@@ -27,12 +27,9 @@ from tests.crash.trial import CrashTrial, Fault, Trial, journal_records, names_o
 from tests.paths import ROOT
 from tests.tiers import Size
 
-JUDGED = 10
-"""The tag of a judgement in the oracle's log."""
-OF_SHARED = 7
-"""The place in it of what an audited question would have shared; empty in one that was asked for all."""
-REASON, LATENCY_S = 6, 8
-"""The places in an answer of the reason why it is a fallback, and of the time that it took."""
+JUDGED = 10  # the tag of a judgement in the oracle's log
+OF_SHARED = 7  # the place in it of what an audited question would have shared; empty in one that was asked for all
+REASON, LATENCY_S = 6, 8  # the places in an answer of the reason why it is a fallback, and of the time that it took
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 

@@ -78,23 +78,19 @@ class CrashTrial:
         self.scene = scene
         self.trial = trial
         self.disk = SimulatedDisk(seed=trial.seed)
-        self.crashes = 0
-        """The number of faults that came before the run had ended by itself."""
-        self.complaints: list[str] = []
-        """The run's messages about a disk that fails."""
+        self.crashes = 0  # the number of faults that came before the run had ended by itself
+        self.complaints: list[str] = []  # the run's messages about a disk that fails
         self._kept: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
         """`{file: frames, in order}` that no crash so far can have removed."""
         self._on_medium: dict[str, list[bytes]] = {JOURNAL: [], ANSWERS: []}
         """The frames among them that no later crash can remove."""
-        self._given: set[bytes] = set()
-        """Every record that was ever written to the oracle's log."""
+        self._given: set[bytes] = set()  # every record that was ever written to the oracle's log
 
     def run(self) -> SimulatedDisk:
         """Return the disk after the last process.
 
-        Raises:
-            AssertionError: something was lost, invented, asked twice, or not the same.
-            PrismError: a process could not begin or resume the run.
+        If something was lost, invented, asked twice, or is not the same, it is an AssertionError; if a process could
+        not begin or resume the run, a PrismError.
         """
         for number, fault in enumerate(self.trial.faults):
             self.disk.crash, self.disk.fault = fault.crash, fault.fault
@@ -132,8 +128,7 @@ class CrashTrial:
     def _note(self, *, is_cut: bool) -> None:
         """Compare with what had to last until now, and store what has to last from now on.
 
-        Args:
-            is_cut: whether all that is not on the medium is in danger.
+        `is_cut`: whether all that is not on the medium is in danger.
         """
         self._given.update(records(self.disk.visible(ANSWERS)))
         for name in (JOURNAL, ANSWERS):
@@ -186,8 +181,7 @@ def _records(files: dict[str, bytes], name: str) -> list[bytes]:
 def trials(scene: Scene, count: int, *, faults: int, first_seed: int = 0) -> list[Trial]:
     """Return trials that together crash everywhere in an undisturbed run, on a fast and a slow disk, in every way.
 
-    Args:
-        faults: crashes in each run: the first anywhere, each further one during the recovery or soon after it.
+    `faults`: crashes in each run: the first anywhere, each further one during the recovery or soon after it.
     """
     made = []
     for seed in range(first_seed, first_seed + count):

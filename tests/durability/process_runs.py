@@ -36,13 +36,7 @@ def whole_ticks(run: Path) -> tuple[int, Damage | None]:
 
 
 class KillableRun:
-    """A run that is killed again and again.
-
-    Args:
-        config: its configuration file.
-        run: its directory.
-        options: of `prism run`.
-    """
+    """A run of a configuration in a directory that is killed again and again. `options`: of `prism run`."""
 
     def __init__(self, config: Path, run: Path, options: Sequence[str] = ()) -> None:
         self.run = run
@@ -87,8 +81,7 @@ def differences(run: Path, reference: Path) -> list[str]:
     return [name for name in one if one[name] != other[name]]
 
 
-STARTS_S = 240.0
-"""Only a hang takes this long: on a busy machine Ray starts in a minute or two."""
+STARTS_S = 240.0  # only a hang takes this long: on a busy machine Ray starts in a minute or two
 SHARDED = plain_text("""
 simulation: {rounds: 12, ticks_per_round: 24, seed: 5}
 population: {size: 300, activity: {mean: 0.9, sigma: 0.1}}
@@ -127,8 +120,7 @@ def assert_same(run: Path, whole: Path) -> None:
         assert (run / name).read_bytes() == (whole / name).read_bytes()
 
 
-MORE_TICKS = 40
-"""The length to which a crashed run is resumed."""
+MORE_TICKS = 40  # the length to which a crashed run is resumed
 
 
 class Crashed(NamedTuple):

@@ -212,8 +212,7 @@ def test_a_live_run_whose_answers_are_gone_says_which_answer_it_misses(
     assert ended.err.endswith("; a part of it is lost\n")
 
 
-EXITS = {JOURNAL: 2, ANSWERS: 0, CONFIG: 3, MANIFEST: 2}
-"""`{file: the exit code of a resume without it}`."""
+EXITS = {JOURNAL: 2, ANSWERS: 0, CONFIG: 3, MANIFEST: 2}  # `{file: the exit code of a resume without it}`
 
 
 @pytest.mark.parametrize("name", EXITS)

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -26,57 +26,36 @@ TAPED = "oracle: {backend: ollama, max_concurrency: 8, tape: record}"
 MENDED = {"rounds.csv", "summary.json", "manifest.json", "config.yaml", "run.lock"}
 """The files that a resume writes again, whatever is in them, if it begins at all; and so it does with checkpoints."""
 
-Damage = Callable[[Path, Random], None]
+DAMAGES = ("flip", "cut", "append", "zero", "change_digit", "remove", "empty", "make_a_directory", "make_a_pipe")
 
 
-def flip(path: Path, random: Random) -> None:
+def damage(path: Path, how: str, random: Random) -> None:
+    """Damage a file. Without content, or a digit to be changed, it is an IndexError."""
     data = bytearray(path.read_bytes())
-    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    place = random.randrange(len(data)) if data else 0
+    match how:
+        case "flip":
+            data[place] ^= 1 << random.randrange(8)
+        case "cut":
+            del data[place:]
+        case "append":
+            data += random.randbytes(random.randrange(1, 60))
+        case "zero":
+            end = min(len(data), place + random.randrange(1, 600))
+            data[place:end] = bytes(end - place)
+        case "change_digit":
+            places = [place for place, byte in enumerate(data) if chr(byte).isdecimal()]
+            data[random.choice(places)] = ord(random.choice("0123456789"))
+        case "empty":
+            data.clear()
+        case _:
+            path.unlink()
+            if how == "make_a_directory":
+                path.mkdir()
+            elif how == "make_a_pipe":
+                os.mkfifo(path)
+            return
     path.write_bytes(data)
-
-
-def cut(path: Path, random: Random) -> None:
-    os.truncate(path, random.randrange(path.stat().st_size))
-
-
-def append(path: Path, random: Random) -> None:
-    path.write_bytes(path.read_bytes() + random.randbytes(random.randrange(1, 60)))
-
-
-def zero(path: Path, random: Random) -> None:
-    data = bytearray(path.read_bytes())
-    start = random.randrange(len(data))
-    end = min(len(data), start + random.randrange(1, 600))
-    data[start:end] = bytes(end - start)
-    path.write_bytes(data)
-
-
-def change_digit(path: Path, random: Random) -> None:
-    data = bytearray(path.read_bytes())
-    places = [place for place, byte in enumerate(data) if chr(byte).isdecimal()]
-    data[random.choice(places)] = ord(random.choice("0123456789"))
-    path.write_bytes(data)
-
-
-def remove(path: Path, _: Random) -> None:
-    path.unlink()
-
-
-def empty(path: Path, _: Random) -> None:
-    path.write_bytes(b"")
-
-
-def make_a_directory(path: Path, _: Random) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def make_a_pipe(path: Path, _: Random) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-DAMAGES: tuple[Damage, ...] = (flip, cut, append, zero, change_digit, remove, empty, make_a_directory, make_a_pipe)
 
 
 class Undisturbed(NamedTuple):
@@ -126,22 +105,17 @@ def damaged_copy(run: Undisturbed, random: Random, number: int) -> tuple[str, st
     while True:
         shutil.rmtree("run", ignore_errors=True)
         shutil.copytree(run.path, "run")
-        name, damage = names[number % len(names)], random.choice(DAMAGES)
-        if Path("run", name).stat().st_size == 0 and damage in {flip, cut, zero, change_digit}:
-            continue
-        try:
-            damage(Path("run", name), random)
-        except IndexError:  # a file without digits
-            continue
+        name, how = names[number % len(names)], random.choice(DAMAGES)
+        with suppress(IndexError):
+            damage(Path("run", name), how, random)
         if run.has_damage(Path("run"), name):
-            return name, damage.__name__
+            return name, how
 
 
 def trial(run: Undisturbed, name: str, prism: Prism) -> str:
     """Verify and resume a damaged copy, and return what became of the damage.
 
-    Raises:
-        AssertionError: nobody has noticed it, or a command broke.
+    It raises an AssertionError if nobody has noticed it, or a command broke.
     """
     found = checked(prism("verify", "run"), {0, 1, 2})
     if name == "log.jsonl" and found.code == 0:
@@ -172,11 +146,11 @@ def test_damage_to_any_file_is_found_or_mended(
 ) -> None:
     random, outcomes = Random(20), Counter[str]()
     for number in range(size(25, everyday=3)):
-        name, damage = damaged_copy(undisturbed[kind], random, number)
+        name, how = damaged_copy(undisturbed[kind], random, number)
         try:
             outcomes[trial(undisturbed[kind], name, prism)] += 1
         except AssertionError as error:
-            raise AssertionError(f"trial {number}: {damage} of {name}: {error}") from error
+            raise AssertionError(f"trial {number}: {how} of {name}: {error}") from error
     assert outcomes["found"]
     assert outcomes["mended"]
 
@@ -190,7 +164,7 @@ def test_each_digit_of_the_rows_and_of_the_summary_counts(
     shutil.copytree(run.path, "run")
     for name in (ROUNDS, SUMMARY):
         for _ in range(size(20, everyday=2)):
-            change_digit(Path("run", name), random)
+            damage(Path("run", name), "change_digit", random)
             if run.has_damage(Path("run"), name):
                 ended = checked(prism("verify", "run"), {1})
                 assert f"run/{name}: BAD: " in ended.out

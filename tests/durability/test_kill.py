@@ -30,8 +30,7 @@ run: {checkpoint_every_ticks: 8, segment_mb: 0.1}
 """)
 """A run of about a second, half of it start-up, with a checkpoint every 15 ms, and its ticks sealed now and then."""
 
-GOES_ON = 0.85
-"""The probability that a resumed run is killed again."""
+GOES_ON = 0.85  # the probability that a resumed run is killed again
 
 
 def killed(run: KillableRun, random: Random, longest_s: float, most: int) -> Iterator[int]:

@@ -80,8 +80,7 @@ _numbers = count(1)
 def nested_run(place: Path, *, crashes: bool = False) -> Path:
     """Return a run of a nested chart whose inner guards are Python functions, one of which raises.
 
-    Args:
-        crashes: whether people with odd numbers crash when they begin to write.
+    `crashes`: whether people with odd numbers crash when they begin to write.
     """
     module = f"nested_guards_{next(_numbers)}"
     (place / f"{module}.py").write_text(GUARDS)

@@ -30,11 +30,7 @@ SETTINGS = ["population.size=60", "simulation.rounds=5", "run.checkpoint_every_t
 
 
 class LosingShards(ShardsHere):
-    """Shards of which one is lost at a tick.
-
-    Args:
-        at: the tick; None to lose none.
-    """
+    """Shards of which one is lost at a tick; None to lose none."""
 
     def __init__(self, config: Config, domain: Domain, at: int | None) -> None:
         super().__init__(config, domain)

@@ -30,8 +30,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.opened = anyio.Event()
-        self.waiting = 0
-        """Writes that have begun and wait."""
+        self.waiting = 0  # writes that have begun and wait
 
     async def execute(self, write: Callable[[], None]) -> None:
         self.waiting += 1

@@ -23,8 +23,7 @@ from tests.crash.disk import SimulatedDisk
 
 encode = msgspec.msgpack.encode
 
-SEGMENT = 650
-"""The size of a segment, which is full with eight ticks of `frames`."""
+SEGMENT = 650  # the size of a segment, which is full with eight ticks of `frames`
 
 TABLES = (
     Shape("kinds", tuple((name, HEAP) for name in ("trigger", "from_state", "to_state", "source", "effect", "reason"))),
@@ -34,8 +33,7 @@ TABLES = (
 )
 """The tables of the made-up run."""
 
-LATE = 20
-"""The tick with a kind that did not occur before."""
+LATE = 20  # the tick with a kind that did not occur before
 
 KINDS = (
     ("clock", "red", "green", "rule", "", ""),

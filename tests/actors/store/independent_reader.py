@@ -15,8 +15,7 @@ CODES = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<i4": "i", "<i8": "q",
 MADE = ("publish", "reply", "reshare")
 
 Rows = list[dict[str, Any]]
-Tick = dict[str, list[Rows]]
-"""The rows of each wave of each table, `{column: value}`."""
+Tick = dict[str, list[Rows]]  # the rows of each wave of each table, `{column: value}`
 
 
 class Run(NamedTuple):

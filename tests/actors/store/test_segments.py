@@ -169,8 +169,7 @@ def test_a_frame_of_anything_else_where_a_tick_should_be_is_damage(payload: byte
         assert found.problem.startswith("a frame holds tick ")
 
 
-COUNT = 42
-"""Ticks of the run."""
+COUNT = 42  # ticks of the run
 
 
 def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
@@ -314,8 +313,7 @@ def framed(payload: bytes) -> Tick:
     return Tick(encode_frame(link_of(ORIGIN, payload), payload), b"", 0)
 
 
-Made = list[dict[str, list[list[tuple[object, ...]]]]]
-"""For each tick and table the rows of each wave."""
+Made = list[dict[str, list[list[tuple[object, ...]]]]]  # for each tick and table the rows of each wave
 
 VALUES = {
     HEAP: st.binary(max_size=9) | st.just(b"x" * 70_000),

@@ -43,10 +43,8 @@ class Taken(NamedTuple):
 class RunPart:
     """A simulation from where it is put down to its end, and what there was after each of its ticks.
 
-    Args:
-        schedule: of its tasks, and of how long the oracle takes.
-        crashes: every so many people crash when they see a post; 0 for none.
-        longest_s: the oracle's longest answer; a tick takes a second, in virtual time.
+    `schedule`: of its tasks, and of how long the oracle takes, at most `longest_s` in virtual time, where a tick takes
+    a second. `crashes`: every so many people crash when they see a post; 0 for none.
     """
 
     def __init__(
