@@ -1,6 +1,6 @@
 """Compiles kernels by numba: what it needs beside its own types, and the machine code of a kernel.
 
-Kernels get a named tuple as a pointer to it, which is one word; `prism.machine_code.InPlace` has the tuple. An array
+Kernels get a named tuple as a pointer to it, which is one word; `prism.kernels.InPlace` has the tuple. An array
 comes from Python as the object that it is: the code reads where its numbers lie.
 """
 
@@ -26,8 +26,7 @@ from numba.extending import intrinsic, typeof_impl
 from numba.np import arrayobj
 from numba.np.arrayobj import make_array, populate_array
 
-from prism.kernels import compiled_from
-from prism.machine_code import CHECKS, InPlace, MachineCode
+from prism.kernels import CHECKS, InPlace, MachineCode, compiled_from
 
 _OPTIONS: Final = {
     "nogil": True,
@@ -257,7 +256,7 @@ class Compiled:
         return int(self._result.library.get_pointer_to_function(self._name))
 
     def for_file(self) -> tuple[str, str, bytes, list[str]]:
-        """Return the members of `prism.machine_code.Kept` after the first."""
+        """Return the members of `prism.kernels.Kept` after the first."""
         library, result = self._result.library, str(self._result.signature.return_type)
         helpers = sorted(set(re.findall(r"@((?:numba|NRT)_\w+)\(", library.get_llvm_str())))
         return self._name, result, library._get_compiled_object(), helpers  # noqa: SLF001  # numba has no other way

@@ -1,19 +1,23 @@
-"""Kernels: plain loops over arrays, which numba compiles to machine code.
+"""Kernels: plain loops over arrays, which numba compiles to machine code; and the files in which that is kept.
 
 A kernel is a function of arrays and numbers that CPython can run as it is. `compile_kernels` replaces all of them by
 what numba makes of them, in every module that knows them; every result stays the same to the bit. A small run ends
 before they are loaded, or compiled, so each run says how large it is, and small ones stay in plain Python.
 
-What numba has compiled is kept in a directory of the user's, for this machine, this version of the kernels and these
-versions of numba, numpy and Python. If it cannot be kept, a warning says where and why; no run ends for it.
+A file has the object code of a kernel for some types of arguments; its directory is for this user, this machine, this
+version of the kernels and these versions of numba, numpy and Python. If nothing can be kept, a warning says where and
+why, and no run ends for it. numba takes 0.2 s to import and 20 ms to load what it keeps, so it is imported only where a
+file is missing; llvmlite, on which numba is built, loads a file in 3 ms.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import logging
 import os
 import stat
+import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,24 +32,27 @@ from pathlib import Path
 from shutil import rmtree
 from threading import Lock
 from time import monotonic, sleep
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final, TypeVar
 
+import msgspec
 import numpy as np
 
-from prism.machine_code import CHECKS, InPlace, MachineCode
+from prism.imports import imported_without
 
 _log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 SWITCH: Final = "PRISM_JIT"
 """The environment variable: 0 runs all kernels as plain Python, 1 compiles them for the smallest run, too."""
+CHECKS: Final = os.environ.get("PRISM_BOUNDS") == "1"
+"""True in tests that check every index of every kernel: numba calls kernels then, because they may raise."""
+COMPILER: Final = "prism.kernel_compiler"
+"""The module that imports numba."""
 MODULES: Final = (
     "prism.kernels",
-    "prism.kernel_compiler",
-    "prism.machine_code",
+    COMPILER,
     "prism.kernel_rng",
-    "prism.kernel_delays",
     "prism.expressions.source",
     "prism.agents.bytes_kernel",
     "prism.social.tables",
@@ -58,15 +65,12 @@ MODULES: Final = (
     "prism.social.kernels.stretch_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
-COMPILER: Final = "prism.kernel_compiler"
-"""The one of these modules that imports numba."""
 WORTH_LOADING: Final = 50_000
 """The person-ticks from which a run is over sooner with compiled kernels, if they need only be loaded."""
 WORTH_COMPILING: Final = 1_000_000
 """The person-ticks from which they are compiled where they are not kept yet."""
 UNUSED_S: Final = 30 * 86_400
 """The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
-
 WAIT_S: Final = 180.0
 """The longest wait for another process that compiles, in seconds: one that hangs must not keep the others."""
 WAIT_STEP_S: Final = 0.1
@@ -88,7 +92,6 @@ _compiling: Final = Lock()
 
 
 def kernel(function: F) -> F:
-    """Note a function of arrays and numbers as a kernel, and return it."""
     _kernels[function] = function
     return function
 
@@ -121,27 +124,18 @@ class Held:
         before, was_compiled, _ = self._latest
         is_same = of is before or (before is not None and all(map(is_, of, before)))
         if not is_same or was_compiled is not _is_compiled:
-            # With checks numba counts who refers to an array, and an address is none of them.
-            made = in_plain(of) if not _is_compiled else of if CHECKS else InPlace(of)
+            if not _is_compiled:
+                each_one = zip(of._fields, of, strict=True)
+                records = {name: each for name, each in each_one if isinstance(each, np.ndarray) and each.dtype.names}
+                made = of._replace(**{name: python_rows(each) for name, each in records.items()})
+            else:  # with checks numba counts who refers to an array, and an address is none of them
+                made = of if CHECKS else InPlace(of)
             self._latest = of, _is_compiled, made
         return self._latest[2]
 
 
 def bring(what: Any) -> None:
-    """Begin to bring a record, or the beginning of an array, from memory, so that a read soon need not wait for it.
-
-    In plain Python it does nothing.
-    """
-
-
-def in_plain(of: Any) -> Any:
-    """Return a named tuple whose records plain Python reads fast: as rows of ctypes, in the same memory.
-
-    A field of a record of numpy takes a microsecond and more.
-    """
-    members = zip(of._fields, of, strict=True)
-    records = {name: each for name, each in members if isinstance(each, np.ndarray) and each.dtype.names}
-    return of._replace(**{name: python_rows(each) for name, each in records.items()})
+    """In machine code, begin to bring a record, or the beginning of an array, from memory, for a read soon."""
 
 
 def handed_over(records: Any) -> Any:
@@ -150,7 +144,7 @@ def handed_over(records: Any) -> Any:
 
 
 def python_rows(records: Any) -> Any:
-    """Return records as rows of ctypes, in the same memory."""
+    """Return records as rows of ctypes in the same memory: numpy takes a microsecond to read a field of a record."""
     return (_row_of(records.dtype) * len(records)).from_buffer(records)
 
 
@@ -168,9 +162,9 @@ def called(pointer: int, tables: Any, person: Any, post: Any, tick: Any) -> Any:
 
 
 def pointer_to(function: Callable[..., Any], tables: Any) -> int:
-    """Return a pointer to a generated kernel of tables and three whole numbers, of which the result is a float.
+    """Return a pointer to a generated kernel of tables and three whole numbers, whose result is a float.
 
-    It is a number in a list in plain Python, and an address in machine code.
+    In plain Python it is a number in a list, and in machine code an address.
     """
     if function not in _pointers:
         if isinstance(function, MachineCode):
@@ -182,7 +176,6 @@ def pointer_to(function: Callable[..., Any], tables: Any) -> int:
 
 
 def compiled_from(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that numba compiles in the place of a kernel."""
     return _kernels.get(function, function)
 
 
@@ -205,10 +198,9 @@ def is_kept() -> bool:
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Hold the right to compile: where kernels are not kept yet, one process compiles them and others wait.
+    """Hold the right to compile: where kernels are not kept yet, one process calls all of them within this.
 
-    All kernels are called within this. The others then load what is kept. After `WAIT_S` they wait no longer, and
-    compile, too.
+    The others wait, and then load what is kept; after `WAIT_S` they compile, too.
     """
     place = directory()
     if place is None or (place / READY).exists():
@@ -251,10 +243,10 @@ def compile_kernels() -> None:
             _failures.append("; ".join(_refused))
             _log.warning("compiled kernels are kept nowhere, so each run compiles them anew: %s", _failures[0])
         functions: list[Callable[..., Any]] = [*_kernels, address_of, bring, called, upper_half]
-        made = {each: MachineCode(each, place, _note_failure) for each in functions}
+        made = {each: MachineCode(each, place) for each in functions}
         for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
             for name, value in list(vars(module).items()):
-                if type(value) is _FUNCTION and value in made:
+                if type(value) is FunctionType and value in made:
                     setattr(module, name, made[value])
         _is_compiled = True
 
@@ -269,8 +261,8 @@ def generated(name: str, text: str) -> ModuleType:
         if _is_compiled:
             place = directory()
             for each, value in list(vars(module).items()):
-                if type(value) is _FUNCTION and value.__module__ == name:
-                    setattr(module, each, MachineCode(value, place, _note_failure))
+                if type(value) is FunctionType and value.__module__ == name:
+                    setattr(module, each, MachineCode(value, place))
         _generated[key] = module
     return _generated[key]
 
@@ -339,4 +331,206 @@ def _refuse_unless_ours(directory: Path) -> None:
         raise PermissionError(f"{directory} is no directory in which this user alone can write")
 
 
-_FUNCTION: Final = type(_refuse_unless_ours)
+# Machine code
+
+_RESULTS: Final = {
+    "none": None,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+}
+_CODES: Final = {int: "=q", np.uint64: "=Q", float: "=d"}
+_IN_C: Final[dict[Any, Any]] = {np.uint64: ctypes.c_uint64, float: ctypes.c_double, np.ndarray: ctypes.py_object}
+"""The types of arguments in C; all others are whole numbers, such as the address of a tuple."""
+_HASH_BYTES: Final = 32
+_ROWS, _COLUMNS = 1, 2
+_LAYOUT: Final = 0x500 | _ROWS
+"""The flags of an array that change its type: aligned, writeable, and contiguous by rows, or else by columns."""
+_loading: Final = Lock()
+_loaded: Final[list[Any]] = []
+"""Keeps what is loaded: machine code ends with its library."""
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """The content of a file, behind its SHA-256: another one than was written is compiled anew and replaced."""
+
+    about: str  # the kernel, and the types of its arguments
+    symbol: str  # the name of its code
+    result: str  # the type of its result
+    code: bytes  # the object file
+    helpers: list[str]  # the functions with which numba's code raises errors
+
+
+class InPlace:
+    """A named tuple of arrays, numbers and such tuples in one place in memory, whose address kernels get.
+
+    numba hands a tuple over member by member, and an array is eight members. With fifty arrays, most of the time of
+    compilation went to that, and 10 us of every call from Python.
+
+    Raises:
+        TypeError: a member is anything else.
+    """
+
+    __slots__ = ("_as_parameter_", "_room", "kinds", "of")
+
+    def __init__(self, of: Any) -> None:
+        self.of = of  # its arrays stay where they are for as long as somebody has them
+        words, kinds = list[bytes](), [type(of).__name__]
+        for each in map(_handed, of):
+            kinds.append(kind := _kind_of(each))
+            if isinstance(each, np.ndarray):  # as numba lays it out
+                layout = 0, 0, each.size, each.itemsize, each.__array_interface__["data"][0], *each.shape, *each.strides
+                words.append(struct.pack(f"={len(layout)}q", *layout))
+            else:
+                words.append(bytes(each) if isinstance(each, InPlace) else struct.pack(_CODES[kind], each))
+        self.kinds = _text_of(tuple(kinds))  # a text keeps its hash
+        self._room = ctypes.create_string_buffer(b"".join(words))
+        self._as_parameter_ = ctypes.addressof(self._room)
+
+    def __bytes__(self) -> bytes:
+        return self._room.raw[:-1]
+
+
+def _kind_of(given: Any) -> Any:
+    """Return what decides the type of an argument for numba."""
+    kind = type(given)
+    if kind is np.ndarray:
+        flags = given.flags.num
+        return given.dtype, given.ndim, flags & (_LAYOUT if flags & _ROWS else _LAYOUT | _COLUMNS)
+    return given.kinds if kind is InPlace else kind
+
+
+def _handed(given: Any) -> Any:
+    """Return an argument as it is handed over: an array, a tuple in its place, or a number of 64 bits."""
+    if type(given) in _AS_THEY_ARE:
+        return given
+    if isinstance(given, tuple):
+        return InPlace(given)
+    return float(given) if isinstance(given, float | np.floating) else int(given)
+
+
+_AS_THEY_ARE: Final = frozenset({*_CODES, np.ndarray, InPlace})
+
+
+class MachineCode:
+    """A kernel as machine code, for each combination of types with which it is called.
+
+    Args:
+        function: the kernel in Python, or the intrinsic of the same name, which only other kernels call.
+        place: the directory of the files; None if nothing is kept.
+    """
+
+    def __init__(self, function: Callable[..., Any], place: Path | None) -> None:
+        self.function, self._place = function, place
+        self._calls: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def in_numba(self) -> Any:
+        """The kernel as kernels that numba compiles call it."""
+        return compiler().in_numba(self.function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if CHECKS:
+            return self.in_numba(*arguments)
+        given = [*map(_handed, arguments)]
+        kinds = tuple(map(_kind_of, given))
+        found = self._calls.get(kinds)
+        if found is None:
+            result, address = self._load(kinds, given)
+            types: list[Any] = [_IN_C.get(type(each), ctypes.c_int64) for each in given]
+            found = self._calls[kinds] = ctypes.CFUNCTYPE(_RESULTS[result], *types)(address)
+        return found(*given)
+
+    def address(self, *arguments: Any) -> int:
+        """Return the address of the code for arguments of these types, for other kernels."""
+        given = [*map(_handed, arguments)]
+        return self._load(tuple(map(_kind_of, given)), given)[1]
+
+    def _load(self, kinds: tuple[Any, ...], given: list[Any]) -> tuple[str, int]:
+        """Return the type of the result, and the address of the code, which is compiled unless it is kept."""
+        function = self.function
+        about = f"{function.__module__} {function.__qualname__} {_processor()} {_text_of(kinds)}"
+        name = f"{function.__name__}-{sha256(about.encode()).hexdigest()[:32]}"
+        with _loading:
+            kept, compiled = self._read(name, about), None
+            if kept is None:
+                compiled = compiler().Compiled(self.in_numba, given)
+                kept = Kept(about, *compiled.for_file())
+                if self._place is not None:
+                    self._write(self._place, name, msgspec.msgpack.encode(kept))
+            try:
+                return kept.result, _linked(name, kept)
+            except RuntimeError:  # with checks, or on a platform whose object files LLVM links in no process
+                _loaded.append(compiled := compiled or compiler().Compiled(self.in_numba, given))
+                return kept.result, compiled.address()
+
+    def _read(self, name: str, about: str) -> Kept | None:
+        if self._place is None:
+            return None
+        with suppress(OSError, msgspec.DecodeError):
+            content = (self._place / f"{name}.kernel").read_bytes()
+            if sha256(content[_HASH_BYTES:]).digest() == content[:_HASH_BYTES]:
+                kept = msgspec.msgpack.decode(content[_HASH_BYTES:], type=Kept)
+                return kept if kept.about == about else None
+        return None
+
+    def _write(self, place: Path, name: str, content: bytes) -> None:
+        try:
+            descriptor, draft = tempfile.mkstemp(suffix=".tmp", dir=place)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(sha256(content).digest() + content)
+                Path(draft).replace(place / f"{name}.kernel")
+            except BaseException:
+                with suppress(OSError):
+                    Path(draft).unlink()
+                raise
+        except OSError as error:
+            _note_failure(error)
+
+
+_text_of: Final = cache(repr)
+
+
+def _linked(name: str, kept: Kept) -> int:
+    """Bring an object file into this process, and return the address of its code.
+
+    Raises:
+        RuntimeError: LLVM cannot link it, or it may raise errors.
+    """
+    if CHECKS:
+        raise RuntimeError("kernels raise errors, for which numba's helpers are needed")
+    # Without checks no kernel raises, so no helper is called.
+    library, abort = import_module("llvmlite.binding").JITLibraryBuilder(), ctypes.CDLL(None).abort
+    for helper in kept.helpers:
+        library.import_symbol(helper, ctypes.cast(abort, ctypes.c_void_p).value)
+    library.add_object_img(kept.code).add_current_process().export_symbol(kept.symbol)
+    _loaded.append(library := library.link(_linker(), f"{name}-{len(_loaded)}"))
+    return int(library[kept.symbol])
+
+
+@cache
+def _linker() -> Any:
+    binding = import_module("llvmlite.binding")
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding.create_lljit_compiler(binding.Target.from_default_triple().create_target_machine())
+
+
+@cache
+def _processor() -> str:
+    """Return the hash of the processor for which numba compiles."""
+    binding = import_module("llvmlite.binding")
+    about = f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    return sha256(about.encode()).hexdigest()
+
+
+@cache
+def compiler() -> ModuleType:
+    """Return the module that compiles. numba's import would take twice as long with two needless packages.
+
+    It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
+    """
+    imported_without("numba.np.arraymath", "scipy", "coverage")
+    return imported_without(COMPILER, "scipy", "coverage")

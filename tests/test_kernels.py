@@ -19,8 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prism import kernels, rng
-from prism.kernel_delays import normal_quantile
-from prism.kernel_rng import below, keys_of, pick, unit
+from prism.kernel_rng import below, keys_of, normal_quantile, pick, unit
 from prism.social.kernels.choice_kernel import sum_by_parts
 from tests.catalogue import catalogue
 from tests.paths import ROOT
@@ -29,7 +28,7 @@ BOTH = """
 import json, sys
 from random import Random
 import numpy as np
-from prism import kernels, kernel_delays, kernel_rng
+from prism import kernels, kernel_rng, kernel_rng
 from prism.social.kernels import choice_kernel
 if sys.argv[1] == "compiled":
     kernels.compile_kernels()
@@ -40,7 +39,7 @@ for _ in range(2000):
     found.append(float(kernel_rng.unit(key, agent, tick, draw, index)).hex())
     found.append(int(kernel_rng.below(random.randrange(1, 1000), key, agent, tick, draw, index)))
     law, first, second = random.randrange(4), random.uniform(1, 40), random.uniform(0, 3)
-    found.append(int(kernel_delays.delay_ticks(law, first, first + second, random.random())))
+    found.append(int(kernel_rng.delay_ticks(law, first, first + second, random.random())))
     shares = np.array([random.random() ** random.randrange(1, 40) for _ in range(random.randrange(1, 9))])
     found.append(float(choice_kernel.exact_sum(shares, shares.copy())).hex())
 print(json.dumps([kernels.are_compiled(), found]))

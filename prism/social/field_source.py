@@ -18,7 +18,7 @@ from prism.config.model import RelevanceConfig
 from prism.expressions import Expression, Field
 from prism.expressions.source import Naming, source
 from prism.expressions.tree import reads_view
-from prism.kernel_delays import LEAST_DRAW
+from prism.kernel_rng import LEAST_DRAW
 from prism.rng import Draw
 from prism.social.people.people import People
 
@@ -68,7 +68,7 @@ HEAD: Final = """\
 import math
 
 from prism.expressions.source import differ, exponential, greatest, least, logarithm, nan, quotient, root
-from prism.kernel_delays import normal_quantile
+from prism.kernel_rng import normal_quantile
 from prism.kernels import address_of
 from prism.social.kernels.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,

@@ -12,8 +12,7 @@ from prism.columns import BLOCK, Ints, Rows, places_in_lists
 from prism.config import FeedConfig
 from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
 from prism.errors import ConfigError
-from prism.kernel_delays import CONSTANT
-from prism.kernel_rng import keys_of
+from prism.kernel_rng import CONSTANT, keys_of
 from prism.kernels import Held, pointer_to
 from prism.rng import Draw, mixing_key
 from prism.social import tables as col

@@ -142,7 +142,7 @@ UNMOVED: Final = -1
 NO_ROLE, OFFLINE, BROWSE, ATTEND = range(4)
 """Roles of states."""
 ATTRIBUTE: Final = 10
-"""The law of a delay, beside those of `prism.kernel_delays`, that is a person's, by a column of `attributes`."""
+"""The law of a delay, beside those of `prism.kernel_rng`, that is a person's, by a column of `attributes`."""
 ONCE, SIMPLE, COMPLEX = range(3)
 EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": COMPLEX}
 STRICT, BORROWING, SHARING = range(3)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig, Value
 from prism.expressions import Field
-from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.kernel_rng import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
 from prism.social.posts.post import PostView, drawn_about
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions

@@ -53,7 +53,7 @@ from prism.domain import Measure, World
 from prism.errors import ConfigError
 from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
 from prism.expressions.tree import reads_draw, reads_view
-from prism.kernel_delays import CONSTANT
+from prism.kernel_rng import CONSTANT
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR

@@ -26,7 +26,7 @@ from prism.checked import record_of
 from prism.config.yaml_text import Document, read_document
 from prism.errors import SettingError, StatechartError
 from prism.expectations import found, join
-from prism.kernel_delays import CONSTANT, DELAY_MAX, GEOMETRIC, LOG_NORMAL, UNIFORM, delay_ticks
+from prism.kernel_rng import CONSTANT, DELAY_MAX, GEOMETRIC, LOG_NORMAL, UNIFORM, delay_ticks
 
 STATES_MAX: Final = 200
 """The most states of a chart: every one is a time series in the metrics."""

@@ -19,7 +19,7 @@ from prism.config.yaml_text import read_as
 from prism.errors import ConfigError, ExpressionError, SettingError
 from prism.expressions import Field, compiled, parse
 from prism.expressions.tree import ValueKind
-from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.kernel_rng import LEAST_DRAW, normal_quantile
 from prism.rng import Draw, uniform
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart.oracle import TEXT_CHARS, one_line

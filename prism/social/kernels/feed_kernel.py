@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from prism.events import NUMBER_BITS
-from prism.kernel_delays import LEAST_DRAW, normal_quantile
-from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
+from prism.kernel_rng import LEAST_DRAW, U, drawn_bits, mixed_bits, normal_quantile, scattered, unit
 from prism.kernels import bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col

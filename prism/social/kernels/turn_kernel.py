@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from prism.domain import ALONE
-from prism.kernel_delays import delay_ticks
-from prism.kernel_rng import below, pick, unit
+from prism.kernel_rng import below, delay_ticks, pick, unit
 from prism.kernels import address_of, bring, called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
