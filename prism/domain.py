@@ -342,4 +342,4 @@ class HasTurns(Protocol):
         """Return a function that makes this domain at its beginning, here or in another process."""
 
     def shard(self) -> Any:
-        """Return its world as one of several, as `prism.social.shard.SocialShard` is."""
+        """Return its world as one of several, as `prism.social.world.SocialWorld` is."""

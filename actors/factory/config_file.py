@@ -20,7 +20,7 @@ from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config, placed_error
 from prism.errors import ConfigError, together
 from prism.sharing.archetypes import declared_groupings
-from prism.social.sharing import question_fields
+from prism.social.vocabulary import question_fields
 from prism.text_files import decode_text
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX

@@ -36,8 +36,8 @@ from prism.sharing.archetypes import archetypes_of, fields_of
 from prism.show import Show
 from prism.social.chart import SOCIAL_BEHAVIOUR, can_post, social_behaviour, social_chart_text
 from prism.social.people.population import ignore_step
-from prism.social.shard import check_shards
 from prism.social.vocabulary import social_vocabulary
+from prism.social.world import check_shards
 from prism.statechart import Behaviour, Statechart, read_chart
 from prism.statechart.transitions import is_deferred
 from prism.text_files import decode_text

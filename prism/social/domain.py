@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from msgspec.structs import force_setattr, replace
@@ -17,11 +17,13 @@ from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.columns import Ints
 from prism.config import Config
+from prism.config.attributes import TRAITS
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import placed_agents
 from prism.domain import Reference
 from prism.errors import ConfigError
 from prism.events import NUMBER_BITS
+from prism.expressions import Field, expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.no_effect import NoEffect
@@ -33,12 +35,13 @@ from prism.social.people.persona import Intentions
 from prism.social.people.population import JOINS_SHOWN, Population
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
-from prism.social.shard import SocialShard
-from prism.social.sharing import QuestionFields
 from prism.social.state import rows_of
 from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns, make_ready
+from prism.social.vocabulary import question_fields
+from prism.social.world import SocialWorld
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
+from prism.statechart.behaviour import Reader
 
 CHECKPOINT_TICKS = 500
 CHECKPOINT_PERSON_TICKS = 10_000_000
@@ -47,6 +50,28 @@ run which is killed, or ended within a tick that takes too long, does only minut
 HISTORY_DEPTH = 50
 HISTORY_MAX_POPULATION = 10_000
 """The most people with histories, unless the configuration asks for them: 50 transitions take about 10 KB a person."""
+
+_OF_TERMS: Final[Mapping[str, str]] = {
+    "topic": "post.topic_match",
+    "tie": "post.followed",
+    "activity": "agent.activity",
+    "popularity": "post.popularity",
+    "fatigue": "post.fatigue",
+    "quality": "post.quality",
+    "exposure": "post.exposures",
+    **{trait: f"agent.{trait}" for trait in TRAITS},
+}
+"""`{coefficient of the embedded choice: the field that it weights}`."""
+
+_UNSEEN: Final = frozenset(
+    {
+        *(f"post.{name}" for name in ("relevance", "appeal", "quality", "fatigue", "exposures")),
+        *("agent.activity", "agent.low_threshold", "agent.high_threshold", "agent.engagement_threshold"),
+        *("agent.timeout_threshold", "agent.ticks_in_state", "agent.pending_action"),
+        *(f"agent.{trait}" for trait in TRAITS),
+    }
+)
+"""Fields that no prompt states: a model cannot answer by them."""
 
 
 class SocialDomain:
@@ -101,8 +126,8 @@ class SocialDomain:
             _ = self.world
 
     @cached_property
-    def world(self) -> SocialShard:
-        world = SocialShard(self.config, self.population, self.behaviour)
+    def world(self) -> SocialWorld:
+        world = SocialWorld(self.config, self.population, self.behaviour)
         self._embedded.people = world.traits
         return world
 
@@ -170,7 +195,7 @@ class SocialDomain:
     def again(self) -> Callable[[], SocialDomain]:
         return partial(SocialDomain, self.config, self.population, self.behaviour)
 
-    def shard(self) -> SocialShard:
+    def shard(self) -> SocialWorld:
         return self.world
 
     def turns(self, *, asks: bool) -> SocialTurns:
@@ -201,8 +226,27 @@ class SocialDomain:
         return self._reader.read(trigger, person, self.world.view(agent_id, tick))
 
     @property
-    def fields(self) -> QuestionFields:
-        return QuestionFields(self.config, self.chart)
+    def fields(self) -> SocialDomain:
+        return self
+
+    def question_fields(self) -> dict[str, tuple[Field, Reader]]:
+        return question_fields(self.config)
+
+    def default_fields(self) -> list[str]:
+        """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge.
+
+        A model may judge by those that a prompt states.
+        """
+        weights = self.config.oracle.choice
+        terms = [name for coefficient, name in _OF_TERMS.items() if getattr(weights, coefficient)]
+        terms += [f"agent.{name}" for name in weights.attributes]
+        stated = {*terms}
+        if self.config.oracle.backend != "choice":
+            untold = {f"agent.{name}" for name, each in self.config.population.attributes.items() if not each.prompt}
+            stated = {*question_fields(self.config)} - _UNSEEN - untold
+        guards = [expression_of(row.guard) for row in self.chart.transitions]
+        of_guards = [name for each in guards if each is not None for name in each.fields]
+        return [name for name in dict.fromkeys([*terms, *of_guards]) if name in stated]
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
         if model is not None:

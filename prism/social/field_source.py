@@ -1,4 +1,4 @@
-"""The fields of expressions, as source that reads the tables of the social world.
+"""The fields of expressions as source that reads the tables of the social world; and rankings, which are expressions.
 
 An expression's tree is written as Python source, as for one agent, with the tables in place of an agent's fields. A
 kernel has it as a part: for the person `person`, at the tick `tick`, who has the post in the row `post` in view.
@@ -6,21 +6,27 @@ kernel has it as a part: for the person `person`, at the tick `tick`, who has th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from prism import kernels
+from prism.config import Config
 from prism.config.attributes import Value
-from prism.config.model import RelevanceConfig
-from prism.expressions import Expression, Field
+from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
+from prism.errors import ConfigError, ExpressionError
+from prism.expectations import guess
+from prism.expressions import Expression, Field, parse
 from prism.expressions.source import Naming, source
 from prism.expressions.tree import reads_view
 from prism.kernel_rng import LEAST_DRAW
 from prism.rng import Draw
 from prism.social.people.people import People
+from prism.social.vocabulary import social_vocabulary
 
 
 class Words:
@@ -68,11 +74,11 @@ HEAD: Final = """\
 import math
 
 from prism.expressions.source import differ, exponential, greatest, least, logarithm, nan, quotient, root
-from prism.kernel_rng import normal_quantile
+from prism.kernel_rng import normal_quantile, unit
 from prism.kernels import address_of
 from prism.social.kernels.post_kernel import (
-    appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
-    quality_of, topic_match, velocity_of,
+    appeal_of, drawn_about, engagements_of, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view,
+    popularity_of, quality_of, row_of, topic_match, velocity_of,
 )
 from prism.social.tables import BASE
 
@@ -205,3 +211,110 @@ class FieldSource(Naming):
 
     def columns(self) -> NDArray[np.float64]:
         return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))
+
+
+# Rankings of feeds, and of the posts of a file for who publishes
+
+KEY: Final = "feed.algorithm"
+CHOICE_KEY: Final = "population.posts.choice"
+
+
+def _count(name: str, text: str, source: str) -> tuple[Field, str]:
+    return Field(name=name, kind="float", low=0.0, high=1e12, help=text), source
+
+
+_FOLLOWERS: Final = "t.ties.followers.ends[t.posts[post].author] - t.ties.followers.starts[t.posts[post].author]"
+_ACROSS: Final = "of these, the ones by people of another `feed.across` than the root's author"
+FIELDS: Final[tuple[tuple[Field, str], ...]] = (
+    _count("post.created", "the tick of the post", "t.posts[post].created"),
+    _count("post.engagements", "engagements with its cascade", "engagements_of(t, post)"),
+    _count("post.across", _ACROSS, "t.cascades[row_of(t, t.posts[post].cascade)].across"),
+    _count("post.author_followers", "people who follow its author", _FOLLOWERS),
+    _count("feed.freshness", "`feed.hot_rounds` in ticks", "t.settings.freshness"),
+    _count("feed.popularity_weight", "the setting", "t.settings.popularity_weight"),
+)
+"""The fields that a ranking has beside those of charts, with their source."""
+
+_DRAWN: Final = (
+    f"unit(t.key, person, tick - tick % t.settings.ticks_per_round, {int(Draw.FEED_ORDER)}, t.posts[post].origin)"
+)
+_OF_POSTS: Final = (
+    *("post.topic_match", "post.popularity", "post.quality", "post.followed", "post.likes", "post.replies"),
+    *("post.reshares", "post.age_ticks", "post.velocity", "post.topics"),
+)
+
+
+def ranking_fields(people: PopulationConfig) -> dict[str, Field]:
+    known = social_vocabulary(people.attributes, people.posts.attributes).fields
+    declared = {f"agent.{each}" for each in people.attributes} | {f"post.{each}" for each in people.posts.attributes}
+    own = {name: field for name, field in known.items() if name.startswith("author.") or name in declared}
+    text = "a random number from 0 to below 1: of the reader, the round and the original"
+    drawn = replace(known["draw.uniform"], help=text)
+    listed = (*(known[name] for name in _OF_POSTS), *(field for field, _ in FIELDS), drawn)
+    return {**own, **{field.name: field for field in listed}}
+
+
+def _ranking(algorithm: str, people: PopulationConfig) -> Expression:
+    """Return the expression of an algorithm: that of its name, or itself."""
+    return _parsed(ALGORITHMS.get(algorithm, algorithm), ranking_fields(people), KEY)
+
+
+def scored_by(config: Config) -> frozenset[str]:
+    """Return the fields that the rankings of a run and of its interventions read, and the choice among posts of a file.
+
+    Raises:
+        ConfigError: one is neither a name nor an expression of a number, or needs a setting that is not there.
+    """
+    people, across = config.population, config.feed.across
+    if across is not None and across not in people.attributes:
+        problem = f"{across}: people have no such attribute; {guess(across, sorted(people.attributes))}"
+        raise ConfigError("configuration", problem, key="feed.across")
+    read = set[str]()
+    planned = [each.set[KEY] for each in config.interventions if each.set is not None and KEY in each.set]
+    for algorithm in (config.feed.algorithm, *planned):
+        fields = _ranking(algorithm, people).fields
+        if "post.across" in fields and across is None:
+            problem = f"is not set, and {algorithm} counts engagements across groups: expected an attribute of people"
+            raise ConfigError("configuration", problem, key="feed.across")
+        read |= {*fields}
+    return frozenset(read.union(_post_choice(people).fields))
+
+
+def ranking_kernel(algorithm: str, people: PopulationConfig, tables: FieldTables) -> Callable[..., Any]:
+    """Return the kernel that scores a post, by its row, for a person at a tick."""
+    fields = FieldSource(tables, (_DRAWN, _DRAWN), {field.name: source for field, source in FIELDS})
+    return _kernel("ranking", KEY, _ranking(algorithm, people), fields)
+
+
+def _post_choice(people: PopulationConfig) -> Expression:
+    """Return the expression by which people choose among the posts of a file that are drawn for them."""
+    known = social_vocabulary(people.attributes, people.posts.attributes).fields
+    text = "a random number from 0 to below 1: of the author, the tick and the post"
+    own = *(f"agent.{name}" for name in people.attributes), *(f"post.{name}" for name in people.posts.attributes)
+    fields = {name: known[name] for name in (*own, "agent.interests", "post.topic_match", "post.topics")}
+    fields["draw.uniform"] = replace(known["draw.uniform"], help=text)
+    return _parsed(people.posts.choice, fields, CHOICE_KEY)
+
+
+def post_choice_kernel(people: PopulationConfig, tables: FieldTables) -> Callable[..., Any]:
+    """Return the kernel that scores a post of the file, by its number, for a person at a tick."""
+    drawn, topics = f"unit(t.key, person, tick, {int(Draw.POST_CHOICE)}, post)", "t.given_topics[post]"
+    own = {"post.topic_match": f"topic_match(t.interests, person, {topics})"}
+    fields = FieldSource(tables, (drawn, drawn), own, "post", topics)
+    return _kernel("post_choice", CHOICE_KEY, _post_choice(people), fields)
+
+
+def _parsed(text: str, fields: Mapping[str, Field], key: str) -> Expression:
+    try:
+        return parse(text, fields, kind="number")
+    except ExpressionError as error:
+        raise ConfigError("configuration", str(error), key=key) from None
+
+
+def _kernel(name: str, key: str, expression: Expression, fields: FieldSource) -> Callable[..., Any]:
+    value = fields.value(expression)
+    if value is None:
+        raise ConfigError("configuration", f"cannot be worked out in a kernel: {expression}", key=key)
+    body = f"    value = {value} * 1.0\n    return value if value == value else -inf\n"
+    made: Callable[..., Any] = kernels.generated(name, f"{HEAD}def score(t, person, post, tick):\n{body}").score
+    return made

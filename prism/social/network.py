@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from heapq import nlargest
-from typing import Any, Final
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.bytes_kernel import NUMBER_BYTES
-from prism.agents.waves import Encoded
+from prism.agents.waves import Contexts, Encoded
 from prism.columns import Column, Columns, Ints, pack, pack_array, pack_rows, pieces_of, places_in_lists
 from prism.config import FeedConfig
 from prism.config.attributes import Value
@@ -20,15 +22,16 @@ from prism.config.model import RelevanceConfig
 from prism.errors import PrismError
 from prism.events import FEEDS, LIKES, NOTHING, NUMBER_BITS, POSTS, TIES, Happened
 from prism.kernel_rng import keys_of
-from prism.kernels import handed_over, python_rows
+from prism.kernels import Held, handed_over, python_rows
 from prism.rows import Heap, Values
 from prism.social import tables as col
 from prism.social.kernels import post_kernel, view_kernel
+from prism.social.kernels.view_kernel import FIELDS, TextTables
+from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.living import KINDS, Cascades, LivingPosts, ids_of
-from prism.social.posts.post import NO_POST, Post, PostKind, PostView, origin_of, write_post
+from prism.social.posts.post import NO_POST, TEMPLATES, Post, PostKind, PostView, origin_of, write_post
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
-from prism.social.view_words import PackedTexts, ViewWords
 from prism.social.vocabulary import ON_TIES, Effect
 
 DEFAULT_RELEVANCE = RelevanceConfig()
@@ -47,11 +50,101 @@ _PLACES[[*MADE]] = np.arange(len(MADE))
 _COUNTED: Final = {"posts": col.PUBLISH, "likes": col.LIKE, "replies": col.REPLY, "reshares": col.RESHARE}
 _TIES_COUNTED: Final = {"follows": col.FOLLOW, "unfollows": col.UNFOLLOW, "mutes": col.MUTE}
 
-_TRIGGER_BYTES: Final = 2 + 2 * NUMBER_BYTES + 2
-"""The most bytes of a trigger but for its name and its view."""
+_encode: Final = msgspec.msgpack.Encoder().encode
+CONTEXTS: Final = Contexts(PostView)
+_NUMBERS: Final = (
+    *("likes", "replies", "reshares", "velocity", "popularity", "followed"),
+    *("topic_match", "appeal", "fatigue", "quality", "exposures", "origin", "viewed"),
+)
+"""The numbers of a view, in the order in which `PostView` has them."""
+_ROOM: Final = 2 + 2 * NUMBER_BYTES + 2 + FIELDS * NUMBER_BYTES
+"""The most bytes of a trigger but for the texts in it."""
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
+
+
+class PackedTexts(NamedTuple):
+    """Texts one after the other: the n-th from `starts[n]` on; and the bytes of the longest."""
+
+    content: NDArray[np.uint8]
+    starts: Ints
+    longest: int
+
+    @classmethod
+    def of(cls, words: Iterable[bytes]) -> PackedTexts:
+        known = list(words)
+        starts = np.array([*accumulate(map(len, known), initial=0)], dtype=np.int64)
+        content = np.frombuffer(bytearray(b"".join(known) or b"-"), dtype=np.uint8)
+        return cls(content, starts, max(map(len, known), default=0))
+
+
+class ViewWords:
+    """The names, topics and texts of views, as kernels put them together where no author has written a text.
+
+    Args:
+        key: of the seed of texts, which stay as they are, whatever else is drawn from another seed.
+    """
+
+    def __init__(self, state: SocialState, population: Population, key: NDArray[np.uint64]) -> None:
+        self._state, self._key = state, key
+        self._names = PackedTexts.of(map(str.encode, People(population.personas).texts("name")))
+        self._given = PackedTexts.of(post.text.encode() for post in state.given)
+        self._topics: list[bytes] = []
+        self._each: list[bytes] = []
+        self._hold = Held()
+        self._learn()
+        self._out, self._view = np.empty(0, dtype=np.uint8), np.zeros(1, dtype=col.VIEW_FIELDS)
+        """Room for the triggers of a wave, and for one view."""
+
+    @property
+    def topics(self) -> list[bytes]:
+        """The topics of each code, as msgpack."""
+        if len(self._topics) < len(self._state.topics):
+            self._learn()
+        return self._topics
+
+    def _learn(self) -> None:
+        for each in self._state.topics[len(self._topics) :]:
+            texts = (one.format(topic=each[0] if each else "this") for kind in KINDS for one in TEMPLATES[kind])
+            self._topics.append(_encode(each))
+            self._each += [self._topics[-1], *(text.encode() for text in texts)]
+        words = PackedTexts.of(self._each)
+        self._tables = TextTables(*self._names[:2], *words[:2], *self._given[:2])
+        self._longest = self._names.longest, max(words.longest, self._given.longest), words.longest
+        """The most bytes of a name, of a text and of topics."""
+
+    def encoded(self, tick: int, agents: Ints, codes: Ints, sees: Any, names: PackedTexts) -> Encoded:
+        """Return triggers as msgpack has them, one after the other, and the places of their ends.
+
+        Args:
+            codes: the number of each one's name among `names`.
+            sees: whether triggers of a name have the post in view as their context.
+        """
+        _ = self.topics
+        room = len(agents) * (_ROOM + names.longest + sum(self._longest))
+        if len(self._out) < room:
+            self._out = np.empty(2 * room, dtype=np.uint8)
+        out, ends, words = self._out, np.empty(len(agents), dtype=np.int64), self._hold(self._tables)
+        given = self._state.held, self._key, tick, agents, codes, sees, words, names.content, names.starts
+        view_kernel.write_triggers(*given, handed_over(self._view), out, ends)
+        return (out[: ends[-1]] if len(ends) else out[:0]).tobytes(), ends.tolist()
+
+    def in_columns(self, tick: int | Ints, views: NDArray[Any]) -> tuple[Values, ...]:
+        """Return views in columns, as `CONTEXTS` has them, of one tick or of the tick of each."""
+        _, count = self.topics, len(views)
+        heaps = names, texts, topics = [np.empty(count * size, dtype=np.uint8) for size in self._longest]
+        ends = np.zeros((3, count), dtype=np.int64)
+        view_kernel.write_texts(self._key, handed_over(views), self._hold(self._tables), names, texts, topics, ends)
+        cut = zip(heaps, ends, strict=True)
+        return (
+            np.ones(count, dtype=np.uint8),
+            *(views["id"], views["author"]),
+            *(Heap(data[: int(of[-1]) if count else 0].copy(), of) for data, of in cut),
+            tick - views["created"],
+            *(views[name] for name in _NUMBERS),
+            *CONTEXTS.absent(count),
+        )
 
 
 class Network:
@@ -76,7 +169,6 @@ class Network:
         self.population = population
         self.feed = feed
         self.seed = seed
-        self._key = keys_of(seed)
         self.ticks_per_round = ticks_per_round
         self.state = SocialState(population, feed, seed, ticks_per_round, relevance, quality_sigma)
         self.cascades = Cascades(self.state)
@@ -95,9 +187,6 @@ class Network:
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
-        self._out = np.empty(0, dtype=np.uint8)
-        self._view = np.zeros(1, dtype=col.VIEW_FIELDS)
-        """Room for the triggers of a wave, and for one view."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -196,7 +285,6 @@ class Network:
             first = taken - int(t.counts.posts[col.BASE])
             is_original = made["what"] == col.PUBLISH
             given = np.where(is_original, t.details["given"][first : first + len(made)], 0)
-            self.words.learn(self.state.topics)
             topics, codes = self.words.topics, np.where(is_original, made["about"], -1).tolist()
             about = Heap.of([topics[code] if code >= 0 else NOTHING for code in codes])
             of_kind = _PLACES[made["what"]]
@@ -270,31 +358,7 @@ class Network:
 
     @cached_property
     def words(self) -> ViewWords:
-        return ViewWords(self.population, [post.text for post in self.state.given])
-
-    def encoded(self, tick: int, agents: Ints, codes: Ints, sees: Any, names: PackedTexts) -> Encoded:
-        """Return triggers as msgpack has them, one after the other, and the places of their ends.
-
-        Args:
-            codes: the number of each one's name among `names`.
-            sees: whether triggers of a name have the post in view as their context. No author has written a text.
-        """
-        words = self.words
-        words.learn(self.state.topics)
-        room = len(agents) * (_TRIGGER_BYTES + names.longest + words.room)
-        if len(self._out) < room:
-            self._out = np.empty(2 * room, dtype=np.uint8)
-        out, ends = self._out, np.empty(len(agents), dtype=np.int64)
-        given = self.state.held, self._key, tick, agents, codes, sees, words.held, names.content, names.starts
-        view_kernel.write_triggers(*given, handed_over(self._view), out, ends)
-        return (out[: ends[-1]] if len(ends) else out[:0]).tobytes(), ends.tolist()
-
-    def in_columns(self, tick: int | Ints, views: NDArray[Any]) -> tuple[Values, ...]:
-        """Return views in columns, of one tick or of the tick of each. No author has written a text."""
-        words = self.words
-        words.learn(self.state.topics)
-        # Texts of posts stay as they are, whatever else is drawn from another seed.
-        return words.columns(self._key, tick, views)
+        return ViewWords(self.state, self.population, keys_of(self.seed))
 
     def _view_of(self, tick: int, view: Any) -> PostView:
         author, created, topics = view.author, view.created, self.state.topics[view.topics]

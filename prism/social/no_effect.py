@@ -12,7 +12,7 @@ from prism.expressions import expression_of
 from prism.llm.prompt import PERSONAS, template_of
 from prism.no_effect import ROUND_ENDS, NoEffect, idle_interventions
 from prism.social.chart import rows_with_functions
-from prism.social.ranking import scored_by
+from prism.social.field_source import scored_by
 from prism.social.vocabulary import Effect, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.wording import counted

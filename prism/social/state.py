@@ -16,13 +16,12 @@ from prism.kernel_rng import CONSTANT, keys_of
 from prism.kernels import Held, pointer_to
 from prism.rng import Draw, mixing_key
 from prism.social import tables as col
-from prism.social.field_source import FieldTables, Words
+from prism.social.field_source import FieldTables, Words, ranking_kernel
 from prism.social.kernels import post_kernel
 from prism.social.people.people import People, interests_of
 from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST
 from prism.social.posts.post_file import GivenPost
-from prism.social.ranking import ranking, ranking_kernel
 from prism.social.tables import Counts, Interests, Lists, Room, Settings, Tables, Ties, grown, widened
 from prism.social.ties.graph import FollowGraph
 
@@ -203,7 +202,7 @@ class SocialState:
         """Return the kernel of an algorithm with a name. An expression may read attributes, which a world tells of."""
         algorithm = algorithm if algorithm in ALGORITHMS else "chronological"
         fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
-        return ranking_kernel(ranking(algorithm, PopulationConfig()), fields)
+        return ranking_kernel(algorithm, PopulationConfig(), fields)
 
     @property
     def held(self) -> Any:

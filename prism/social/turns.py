@@ -49,13 +49,13 @@ from prism.social.kernels.stretch_kernel import (
 from prism.social.kernels.stretch_kernel import Wave as WaveRoom
 from prism.social.kernels.turn_kernel import EFFECT
 from prism.social.kernels.view_kernel import TextTables
+from prism.social.network import CONTEXTS
 from prism.social.people.persona import Intentions
 from prism.social.people.population import Population
 from prism.social.posts.post import PostView
 from prism.social.state import SocialState
 from prism.social.tables import ChartTables, grown
 from prism.social.ties.graph import FollowGraph
-from prism.social.view_words import CONTEXTS
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWave, SocialWorld
 from prism.statechart import Oracle
@@ -171,7 +171,7 @@ class SocialTurns(Turns):
         if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
             return None
         views = network.see(agents, wave.tick)
-        columns = network.in_columns(wave.tick, views)
+        columns = network.words.in_columns(wave.tick, views)
         return Questions(wave.tick, agents, self.asked, codes, columns, CONTEXTS, views)
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
@@ -244,7 +244,7 @@ class SocialTurns(Turns):
                 tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]]
         # 5. The answers.
         new = slice(before, asked)
-        columns = network.in_columns(log.ticks[new], log.views[new].copy())
+        columns = network.words.in_columns(log.ticks[new], log.views[new].copy())
         agents, codes = log.agents[new].copy(), log.codes[new].copy()
         tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].copy()
         asks = log.asks[:done].cumsum()

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from prism.agents.social_agent import SocialAgent, relevance_of
+from prism.config import Config
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig, Value
 from prism.expressions import Field
 from prism.kernel_rng import LEAST_DRAW, normal_quantile
@@ -262,3 +263,15 @@ def social_vocabulary(
         assumptions=ASSUMPTIONS,
         function=function,
     )
+
+
+def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
+    """Return `{field: (the field, its reader)}` of each field by which questions of people may share judgements."""
+    words = social_vocabulary(config.population.attributes, config.population.posts.attributes)
+    fields = {
+        name: (field, words.readers[name])
+        for name, field in words.fields.items()
+        if not name.startswith(("author.", "draw."))  # no question states them
+    }
+    personality = Field(name="agent.personality", kind="text", help="the person's personality, in words")
+    return {**fields, personality.name: (personality, lambda agent, _: agent.persona.personality)}

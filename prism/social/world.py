@@ -13,6 +13,11 @@ The chart says which states have which role, delay and effect; `prism.social.ker
 An action that a session has not finished in the last tick does not take effect. A person who still deliberates at the
 end of the round acts on the decision when it comes, or gets `round_ends` if the decision is to scroll on, and misses
 the round that has begun by then.
+
+A world may be one of several shards, each with the turns of a range of people and a replica of the posts alive. Within
+a wave, who comes first sees less: a feed has the posts of those before its reader, and not of those after. So in each
+wave a shard carries out the acts of the people below its range, then the turns of its own people, then the acts of
+those above: each replica of the posts is then the same, to the row.
 """
 
 from __future__ import annotations
@@ -55,21 +60,26 @@ from prism.events import ATTRIBUTES, OF_FEEDS, Happened, events_in, put_together
 from prism.expressions.tree import reads_draw, reads_view
 from prism.kernel_rng import CONSTANT
 from prism.social import tables as col
-from prism.social.changing import NO_CHANGE, ChangingAttributes
+from prism.social.changing import NO_CHANGE, NO_CHANGES, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.field_source import FieldTables, Words
-from prism.social.kernels import turn_kernel
-from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
+from prism.social.field_source import (
+    FieldTables,
+    Words,
+    post_choice_kernel,
+    ranking_kernel,
+    scored_by,
+)
+from prism.social.kernels import post_kernel, turn_kernel
+from prism.social.kernels.turn_kernel import CHANGE, EFFECT, KIND_COLUMNS, TARGET
 from prism.social.measures import Moment, Realised
 from prism.social.memory import Memory
-from prism.social.network import EFFECTS, Network
+from prism.social.network import EFFECTS, Network, PackedTexts
 from prism.social.people.hours import hour_at
 from prism.social.people.people import People
 from prism.social.people.population import CAPPED, MOST, Population, participation, posting_rates
 from prism.social.posts.post import AttributeView, PersonalView, PostView
-from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
+from prism.social.state import RINGS
 from prism.social.tables import widened
-from prism.social.view_words import PackedTexts
 from prism.social.vocabulary import ACTIONS_ON_POSTS, TRIGGERS, Role
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay
@@ -83,10 +93,28 @@ _OF_EVERYBODY: Final = (
 )
 """The fields of people that checkpoints have a column of each for, beside the tick of the next trigger."""
 _ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND: col.ATTEND}
+_OF_PEOPLE: Final = ("people", "feed", *RINGS)
+"""The tables with a row for each person."""
+_SESSION: Final = 0.02
+"""The work for a person who stays offline, as a share of that for one who comes online."""
+
+
+def check_shards(config: Config) -> None:
+    """Refuse interventions with which what people do would depend on more of another shard than acts of its people."""
+    if config.run.shards == 1:
+        return
+    for place, each in enumerate(config.interventions):
+        if each.set is not None and each.set.get("feed.reshare_credit") == "newest":
+            problem = "with run.shards, feed.reshare_credit must stay seen or root"
+            raise ConfigError("configuration", problem, key=f"interventions[{place}].set")
 
 
 class SocialWorld(World):
-    """People's committed states, their sessions, and the network that they act on."""
+    """People's committed states, their sessions, and the network that they act on.
+
+    What a person does to what all have in common, an *act*, every shard of a run carries out. All else about a person
+    is right in the world of the own shard only. Until `keep` says whose turns are its own, all people are.
+    """
 
     tables = OF_FEEDS
 
@@ -96,39 +124,30 @@ class SocialWorld(World):
             problem = f"the run has {config.simulation.length:,} ticks: expected {col.TICKS_MAX:,} at most"
             raise ConfigError("configuration", problem, key="simulation.rounds")
         states: type[StrEnum] = behaviour.states
-        self.states_known = list(states)
-        self._names = [state.value for state in self.states_known]
+        self.states_known, self._names = list(states), [state.value for state in states]
         self._codes = {name: code for code, name in enumerate(self._names)}
         self.traits = People(population.personas)
-        self.weights = config.population.relevance
-        """The weights of a post's relevance, which people keep when interventions change the settings of the world."""
-        self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
-        people = config.population
-        self._are_compiled = kernels.are_compiled()
+        people, seed = config.population, config.simulation.seed
         self.network = Network(
-            population, config.feed, self.seed, self.ticks_per_round, people.relevance, people.quality_sigma
+            population, config.feed, seed, self.ticks_per_round, people.relevance, people.quality_sigma
         )
-        if any(name.endswith("_reshares") for name in config.population.measures):
+        if any(name.endswith("_reshares") for name in people.measures):
             self.network.reshares_received = np.zeros(population.size, dtype=np.int64)
         delays = {delay.trigger for delay in behaviour.delays.values()}
         self.triggers_known = ["", *TRIGGERS, *sorted(delays - {*TRIGGERS})]
         self.actions = ["", *ACTIONS_ON_POSTS]
         """The actions that people may be about to take, by their number; further ones are of functions of a chart."""
-        self.patience = config.statechart.default_timeout_ticks
-        """The timeout in ticks, which people keep, like the weights, when interventions change settings."""
         self.changing, self.memory = self._changing_attributes(), None
         if config.llm.memory:  # a model is told what people remember, so every view of a post has a place for it
             self.network.view_type = PersonalView
             asking = frozenset(question_kinds(behaviour.chart))
             tick_s = config.simulation.tick_seconds
-            self.memory = Memory(config.llm.memory, self.network, tick_s, asking, None)
+            self.memory = Memory(config.llm.memory, self.network, tick_s, asking)
         if population.posts:
             self.network.state.give(population.posts, population.owners, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
-        self._rates: dict[tuple[float, float], Floats] = {}
-        """The original posts in a session of each person, by their mean and exponent."""
-        self._participation = participation(population.size, self.seed, people.participation_sigma)
+        self._participation = participation(population.size, seed, people.participation_sigma)
         self._kinds: dict[Kind, tuple[int, ...]] = {}
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
@@ -149,15 +168,14 @@ class SocialWorld(World):
         self._tell_kernels()
 
     def _changing_attributes(self) -> ChangingAttributes:
-        state, declared, across = self.network.state, self.config.population.attributes, self.config.feed.across
-        of_posts = {name: place for place, name in enumerate(self.config.population.posts.attributes)}
-        fields = FieldTables(
-            self.traits, Words(self.actions), state.places, self.weights, self.patience, of_posts=of_posts
-        )
+        # People keep the weights of relevance and their patience when interventions change the settings of the world.
+        state, people, across = self.network.state, self.config.population, self.config.feed.across
+        of_posts = {name: place for place, name in enumerate(people.posts.attributes)}
+        words, patience = Words(self.actions), self.config.statechart.default_timeout_ticks
+        fields = FieldTables(self.traits, words, state.places, people.relevance, patience, of_posts=of_posts)
         read = scored_by(self.config) | {f"agent.{across}"}
-        changing = ChangingAttributes(state, fields, self.behaviour, declared, read)
-        people = self.config.population
-        state.ranking_of = lambda algorithm: ranking_kernel(ranking(algorithm, people), changing.tables)
+        changing = ChangingAttributes(state, fields, self.behaviour, people.attributes, read)
+        state.ranking_of = lambda algorithm: ranking_kernel(algorithm, people, changing.tables)
         if across is not None:
             state.across = changing.places[across], int(changing.fields[across].is_number)
         if changing.fields:
@@ -193,7 +211,7 @@ class SocialWorld(World):
         self.network.use(self.config.feed, self.config.population.relevance)
         if self.population.posts:
             people = self.config.population
-            choice = post_choice_kernel(post_choice(people), self.changing.tables)
+            choice = post_choice_kernel(people, self.changing.tables)
             self.network.state.offer(choice, people.posts.offered)
 
     def follow_kernels(self) -> None:
@@ -201,16 +219,17 @@ class SocialWorld(World):
             self.prepare()
 
     def _tell_kernels(self) -> None:
-        state, config = self.network.state, self.config
-        t, tick_s = state.t, config.simulation.tick_seconds
-        response = config.population.response
+        state, config, people = self.network.state, self.config, self.config.population
+        t, tick_s, response = state.t, config.simulation.tick_seconds, people.response
         for code, each in enumerate(self.states_known):
             role = self.behaviour.roles.get(each)
             t.roles[code] = col.NO_ROLE if role is None else _ROLES[Role(role)]
-        for code, each in enumerate(self.states_known):
             t.delays[code] = self._delay_row(self.behaviour.delays.get(each))
-        wanted = int(self.ticks_per_round * config.population.activity.arrival)
-        rates = self._posting_rates()
+        wanted = int(self.ticks_per_round * people.activity.arrival)
+        rates: Floats = np.array([people.posts_per_session])
+        if self._has_rates:
+            mean, exponent = people.posts_per_session, people.posts_by_followers
+            rates = posting_rates(self.population.graph, mean, exponent, self._participation)
         state.at_once = max(1, math.ceil(np.max(rates)))
         state.t = t._replace(
             settings=t.settings._replace(
@@ -223,9 +242,15 @@ class SocialWorld(World):
                 speed_sigma=response.speed_sigma,
             ),
             activity=self.traits.activity,
-            rates=np.array([rates]) if isinstance(rates, float) else rates,
-            participation=self._participation if config.population.participation_sigma else np.ones(1),
+            rates=rates,
+            participation=self._participation if people.participation_sigma else np.ones(1),
         )
+
+    @property
+    def _has_rates(self) -> bool:
+        """True if people differ in how many original posts they make in a session."""
+        people = self.config.population
+        return bool(people.posts_by_followers or people.participation_sigma)
 
     def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
         if delay is None:
@@ -278,9 +303,6 @@ class SocialWorld(World):
             factor = float(hours[hour_at(simulation.epoch, tick * simulation.tick_seconds)])
         turn_kernel.begin_round(self.network.state.held, tick, factor)
 
-    def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
-        return self.triggers_of(np.array([agent]), tick, [name])[0]
-
     def view(self, agent: int, tick: int) -> PostView | None:
         """Return what a person sees of the post in view; None if there is none, or it is forgotten."""
         if self.people["current"][agent] < self.network.living.first:
@@ -311,7 +333,7 @@ class SocialWorld(World):
         if len(self._sees) != len(self.triggers_known):
             self._sees = np.array([name in self._with_view for name in self.triggers_known], dtype=np.bool_)
             self._trigger_names = PackedTexts.of(map(msgspec.msgpack.encode, self.triggers_known))
-        return self.network.encoded(tick, agents, codes, self._sees, self._trigger_names)
+        return self.network.words.encoded(tick, agents, codes, self._sees, self._trigger_names)
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""
@@ -577,22 +599,101 @@ class SocialWorld(World):
         if busy:
             told = f"{busy:,} of {people.size:,} people come online for certain"
             yield f"population.activity.hours: {told} in the busiest hour, whose factor is {most:.3g}"
-        rates = self._posting_rates()
-        capped = 0 if isinstance(rates, float) else int(np.count_nonzero(rates >= CAPPED))
+        capped = int(np.count_nonzero(self.network.state.t.rates >= CAPPED)) if self._has_rates else 0
         if capped and config.posts_per_session < MOST:
             yield (
                 f"population.posts_per_session: {capped:,} of {people.size:,} people post {MOST:g} times in every "
                 f"session, which is the most; the mean over people is still {config.posts_per_session:g}"
             )
 
-    def _posting_rates(self) -> float | Floats:
-        config = self.config.population
-        if not config.posts_by_followers and not config.participation_sigma:
-            return config.posts_per_session
-        key = config.posts_per_session, config.posts_by_followers
-        if key not in self._rates:  # the first time, and after an intervention has changed the mean
-            self._rates = {key: posting_rates(self.population.graph, *key, self._participation)}
-        return self._rates[key]
+    # Shards
+
+    def ranges(self, shares: Sequence[float]) -> list[range]:
+        """Return ranges of people, ascending, with about these shares of the work; together they are 1.
+
+        Most work is for those who come online, and grows with what comes to them.
+        """
+        followees, size = self.network.state.t.ties.followees, len(self.people)
+        come = np.minimum(followees.ends - followees.starts, self.config.feed.memory)
+        sums = np.cumsum(self.traits.activity * (1.0 + come / 50.0) + _SESSION)
+        ends = np.searchsorted(sums, sums[-1] * np.cumsum(shares[:-1])).tolist()
+        return [range(start, stop) for start, stop in zip([0, *ends], [*ends, size], strict=True)]
+
+    def keep(self, own: range, *, is_whole: bool) -> None:
+        """Take the turns of these people only, from now on; a whole world counts for all, and writes things down."""
+        # The rows of other people are released, but for how many posts they have made, by which posts get their names.
+        t, fresh = self.network.state.t, dict[str, Any]()
+        for name in _OF_PEOPLE:
+            table = getattr(t, name)
+            if len(table) == len(t.people):  # rings that the settings do not need have one row
+                fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
+                fresh[name][own.start : own.stop] = table[own.start : own.stop]
+        authors = np.flatnonzero(t.people["made"])
+        for name in ("made", "begun_in", "begun"):
+            fresh["people"][name][authors] = t.people[name][authors]
+        settings = t.settings._replace(low=own.start, high=own.stop)
+        self.network.state.t = t._replace(settings=settings, **fresh)
+        if not is_whole:
+            self.network.is_written = False
+            self._begin_counts()
+
+    def _begin_counts(self) -> None:
+        t = self.network.state.t
+        for counted in (t.inside, t.counts.feeds):
+            counted[:] = 0
+
+    def acts(self, updates: Updates | None) -> Ints:
+        """Return the acts of updates that are to be applied: a row each, first the person, in the order of people."""
+        if updates is None:
+            return np.zeros((0, 3), dtype=np.int64)
+        kinds, people = self.kind_rows(updates.kinds), self.people
+        may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != col.UNMOVED)
+        places = may_act[updates.codes].nonzero()[0]
+        places = places[people["silent"][updates.agents[places]] == 0]
+        who = updates.agents[places]
+        return np.column_stack((who, kinds[updates.codes[places], EFFECT], people["current"][who]))
+
+    def carry_out(self, tick: int, acts: Ints) -> None:
+        if len(acts):
+            self.network.state.make_room(len(acts))
+            post_kernel.act_all(self.network.state.held, acts, tick)
+            self.network.take_in(tick, {})
+
+    @property
+    def has_changes(self) -> bool:
+        """True if people change what those of other shards may read from the next tick on."""
+        return bool(self.changing.rows)
+
+    def take_changes(self) -> Floats:
+        """Return the changes of the own people in the wave that was applied last, a row each, by person."""
+        changes = [NO_CHANGES, *self.changing.latest]
+        self.changing.latest.clear()
+        return np.concatenate(changes)
+
+    def put_changes(self, changes: Floats) -> None:
+        self.changing.put(changes)
+
+    def take_counts(self) -> Ints:
+        feeds = self.network.state.t.counts.feeds
+        found = feeds.copy()
+        feeds[:] = 0
+        return found
+
+    def add_counts(self, counts: Ints) -> None:
+        t = self.network.state.t
+        t.counts.feeds[:] += counts
+        steps = np.full(int(counts[col.BUILT]) + 1, t.settings.share)
+        steps[0] = t.counts.share[0]
+        t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
+
+    def take_states(self) -> Ints:
+        """Return what the own people have added to counts of states since the last call."""
+        found = self.network.state.t.inside.copy()
+        self._begin_counts()
+        return found
+
+    def add_states(self, counts: Ints) -> None:
+        self.network.state.t.inside[:] += counts
 
 
 class SocialWave(Wave[PostView]):
@@ -601,7 +702,7 @@ class SocialWave(Wave[PostView]):
         self._world = world
 
     def trigger(self, agent: int, name: str) -> Trigger[PostView]:
-        return self._world.trigger(agent, self.tick, name)
+        return self._world.triggers_of(np.array([agent]), self.tick, [name])[0]
 
     def at(self, places: Ints) -> list[Trigger[PostView]]:
         names = map(self.names.__getitem__, self.codes[places].tolist())

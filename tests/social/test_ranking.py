@@ -13,9 +13,9 @@ from prism.config.model import ALGORITHMS
 from prism.errors import ConfigError
 from prism.events import PostEvent, events_in
 from prism.social.domain import SocialDomain
+from prism.social.field_source import ranking_fields
 from prism.social.people.population import build_population
 from prism.social.posts.post import author_of
-from prism.social.ranking import ranking_fields
 from prism.social.tables import BASE
 from tests.catalogue import catalogue
 from tests.docs.pages import section

@@ -12,8 +12,8 @@ from prism.agents import Update, turn
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.kernels import view_kernel
+from prism.social.network import CONTEXTS
 from prism.social.people.population import build_population
-from prism.social.view_words import CONTEXTS
 from prism.social.world import SocialWave
 from tests.actors.social_runs import SMALL
 from tests.catalogue import catalogue
@@ -48,7 +48,7 @@ def test_triggers_of_a_run_are_as_msgpack_has_them_and_their_views_are_the_colum
         assert [content[start:end] for start, end in pairwise([0, *ends])] == [*map(encode, wave)]
         seen = [trigger.context for trigger in wave if trigger.context is not None]
         looking = np.array([trigger.agent for trigger in wave if trigger.context is not None], dtype=np.int64)
-        columns = network.in_columns(tick, network.see(looking, tick))
+        columns = network.words.in_columns(tick, network.see(looking, tick))
         assert [CONTEXTS.at(columns, place) for place in range(len(seen))] == seen
         expected = [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in CONTEXTS.values(seen)]
         assert [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in columns] == expected
