@@ -62,7 +62,6 @@ MODULES: Final = (
     "prism.social.kernels.choice_kernel",
     "prism.social.posts.post",
     "prism.social.kernels.view_kernel",
-    "prism.social.kernels.stretch_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
 WORTH_LOADING: Final = 50_000

@@ -45,7 +45,7 @@ from prism.social.kernels.choice_kernel import (
     SPREADS,
     WEIGHTS,
 )
-from prism.social.kernels.stretch_kernel import ChoiceTables
+from prism.social.kernels.turn_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.social.vocabulary import Effect

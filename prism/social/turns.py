@@ -6,8 +6,8 @@ Many ticks are one call of a kernel where people are few: Python between two tic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, product
 from typing import Any, Final
 
 import numpy as np
@@ -30,14 +30,14 @@ from prism.rows import Values
 from prism.social import tables as col
 from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
-from prism.social.kernels import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
+from prism.social.kernels import choice_kernel, post_kernel, turn_kernel, view_kernel
 from prism.social.kernels.choice_kernel import SEEN_COLUMNS
-from prism.social.kernels.stretch_kernel import (
+from prism.social.kernels.turn_kernel import (
     ASKED,
     DONE,
+    EFFECT,
     NEXT,
     OPTIONS_MAX,
-    PROGRESS,
     SETTLED,
     UPDATES,
     WAVE,
@@ -45,9 +45,8 @@ from prism.social.kernels.stretch_kernel import (
     ChoiceTables,
     StretchBuffers,
     TurnTables,
+    WaveRoom,
 )
-from prism.social.kernels.stretch_kernel import Wave as WaveRoom
-from prism.social.kernels.turn_kernel import EFFECT
 from prism.social.kernels.view_kernel import TextTables
 from prism.social.network import CONTEXTS
 from prism.social.people.persona import Intentions
@@ -78,9 +77,7 @@ class SocialTurns(Turns):
     """
 
     def __init__(self, world: SocialWorld, chart: Statechart[Any], intentions: IntentionsConfig, *, asks: bool) -> None:
-        self._world = world
-        self._chart = chart
-        self._asks = asks
+        self._world, self._chart, self._asks = world, chart, asks
         self._intentions = Intentions(intentions)
         self.forms: list[Kind] = []
         self._numbers: dict[Kind, int] = {}
@@ -105,47 +102,46 @@ class SocialTurns(Turns):
         return found
 
     def prepare(self) -> None:
-        """Write the guards of the chart as a kernel, if that is not done for all triggers, as kernels are now."""
-        self._world.follow_kernels()
-        if (self._triggers, self._are_compiled) != (len(self._world.triggers_known), kernels.are_compiled()):
-            # Look up the outcome of each trigger in each state, and write the guards that decide it as a kernel.
-            world, chart = self._world, self._chart
-            triggers, states = world.triggers_known, world.states_known
-            self._triggers, size = len(triggers), len(triggers) * len(states)
-            self._are_compiled = kernels.are_compiled()
-            fixed, starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
-            views = np.zeros(size, dtype=np.bool_)
-            self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
-            self._rows: dict[int, Rows[Any]] = {}
-            drawn = drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)
-            fields, used, bodies = FieldSource(world.changing.tables, drawn, columns="t.own"), 0, list[str]()
-            for code, before in enumerate(states):
-                for place, trigger in enumerate(triggers):
-                    group = code * len(triggers) + place
-                    rows = chart.rows(before, trigger)
-                    if rows is None:
-                        fixed[group] = self.number(Kind(trigger, before.value, before.value, Source.NO_ROW))
-                    elif rows.certain is not None:
-                        fixed[group] = self._of_selected(rows.certain, rows)
-                    elif (body := _body(fields, rows, group)) is not None:
-                        fixed[group], starts[group], self._rows[used] = col.GUARDED, used, rows
-                        views[group] = reads_view(rows.reads)
-                        used += 1 << len(rows.guarded)
-                        bodies.append(body)
-            outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
-            self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
-            traits, kind_of = world.traits.traits()
-            weights = [self._intentions.weights(each) for each in traits]
-            table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
-            text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
-            state = world.network.state
-            pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
-            state.t = state.t._replace(
-                own=fields.columns(),
-                settings=state.t.settings._replace(pattern=pattern),
-                weights=table,
-                kind_of=np.asarray(kind_of, dtype=np.int32),
-            )
+        """Look up the outcome of each trigger in each state, and write the guards that decide it as a kernel.
+
+        Nothing is done if that is done for all triggers, as kernels are now.
+        """
+        world, chart, triggers = self._world, self._chart, self._world.triggers_known
+        world.follow_kernels()
+        if (self._triggers, self._are_compiled) == (len(triggers), kernels.are_compiled()):
+            return
+        self._triggers, self._are_compiled = len(triggers), kernels.are_compiled()
+        fixed, starts = np.full((2, len(triggers) * len(world.states_known)), ALONE, dtype=np.int64)
+        views = np.zeros(len(fixed), dtype=np.bool_)
+        self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
+        self._rows: dict[int, Rows[Any]] = {}
+        drawn = drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)
+        fields, used, bodies = FieldSource(world.changing.tables, drawn, columns="t.own"), 0, list[str]()
+        for group, (before, trigger) in enumerate(product(world.states_known, triggers)):
+            rows = chart.rows(before, trigger)
+            if rows is None:
+                fixed[group] = self.number(Kind(trigger, before.value, before.value, Source.NO_ROW))
+            elif rows.certain is not None:
+                fixed[group] = self._of_selected(rows.certain, rows)
+            elif (body := _body(fields, rows, group)) is not None:
+                fixed[group], starts[group], self._rows[used] = col.GUARDED, used, rows
+                views[group] = reads_view(rows.reads)
+                used += 1 << len(rows.guarded)
+                bodies.append(body)
+        outcomes = np.full(used, col.UNKNOWN, dtype=np.int64)
+        self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
+        traits, kind_of = world.traits.traits()
+        weights = [self._intentions.weights(each) for each in traits]
+        table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
+        text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
+        state = world.network.state
+        pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
+        state.t = state.t._replace(
+            own=fields.columns(),
+            settings=state.t.settings._replace(pattern=pattern),
+            weights=table,
+            kind_of=np.asarray(kind_of, dtype=np.int32),
+        )
 
     def take(self, wave: Wave[Any], numbers: Ints) -> None:
         self.prepare()
@@ -223,41 +219,50 @@ class SocialTurns(Turns):
         log.progress[ASKED] = before
         # 2. The ticks.
         limit = LIMIT if kernels.are_compiled() else LIMIT_PLAIN
-        given = self._tables, known, choosing, wave, log
-        held = (hold(each) for hold, each in zip(self._hold, given, strict=True))
-        stretch_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, *held)
+        tables = self._tables, known, choosing, wave, log
+        held = (hold(each) for hold, each in zip(self._hold, tables, strict=True))
+        turn_kernel.run_ticks(state.held, ticks.start, ticks.stop, delay, limit, *held)
         network.taken = int(state.t.counts.posts[col.END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)
         network.check_limits(done)
         rest = None if left < 0 else SocialWave(world, done, wave.due[:left].copy(), wave.codes[:left].copy())
-        # 3. The progress of these ticks, as the kernel has noted it.
+        # 3. The progress of these ticks.
         done, asked, settled, updates = (int(log.progress[place]) for place in (DONE, ASKED, NEXT, UPDATES))
         # 4. Events are in the order of their waves, so each table has its rows in this order, too.
         posts = state.t.counts.posts
         events = state.t.events[: int(posts[col.EVENTS])]
         posts[col.EVENTS] = 0
-        tables: dict[str, tuple[Sequence[Values], Ints]] = {}
+        found: dict[str, tuple[Sequence[Values], Ints]] = {}
         what, happened = events["what"], network.rows_of(events, taken)
         for name, is_of in ((POSTS.name, (what > col.LIKE) & (what < col.FEED)), (LIKES.name, what == col.LIKE)):
             if name in happened:
-                tables[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]]
+                found[name] = happened[name], np.append(0, is_of.cumsum())[log.events[:done]]
         # 5. The answers.
         new = slice(before, asked)
         columns = network.words.in_columns(log.ticks[new], log.views[new].copy())
         agents, codes = log.agents[new].copy(), log.codes[new].copy()
-        tables[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].copy()
+        found[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].copy()
         asks = log.asks[:done].cumsum()
-        tables[QUESTIONS.name] = (agents, codes, *columns), np.repeat(asks[:, None], WAVES, axis=1)
+        found[QUESTIONS.name] = (agents, codes, *columns), np.repeat(asks[:, None], WAVES, axis=1)
+        # 6. The new questions whose answers have not taken effect, by their ticks.
+        waiting, start = list[tuple[Questions[PostView], Ints]](), max(before, settled)
+        starts = (start + begins_run(log.ticks[start:asked]).nonzero()[0]).tolist()
+        for first, last in pairwise([*starts, asked]):
+            of_tick, here, tick = slice(first, last), slice(first - before, last - before), int(log.ticks[first])
+            some = Questions[PostView](
+                tick, agents[here], self.asked, codes[here], columns, CONTEXTS, first=first - before
+            )
+            waiting.append((some, log.options[of_tick].copy()))
         return Stretch(
             ticks=done,
-            tables=tables,
+            tables=found,
             kinds=answers.kinds,
             asked_kinds=self.asked,
             triggers=int(log.turns[:done].sum()),
             updates=log.counts.tolist(),
             asked=asked - before,
-            pending=[*_pending(log, self.asked, columns, before, max(before, settled), asked)],
+            pending=waiting,
             wave=rest,
         )
 
@@ -276,25 +281,18 @@ class SocialTurns(Turns):
         return self._wave, log
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
-        """Return the outcome of a turn whose question, by its number, has been decided.
-
-        It is the row that was selected then; ALONE if the person has moved since, or the decision has a reason or
-        content.
-        """
+        """Return the outcome: ALONE if the person has moved since, or the decision has a reason or content."""
         if decision.reason or decision.content or decision.asked < self._world.people["entered"][agent]:
             return ALONE
         return self._taken(asked, decision.state, decision.source)
 
     def _taken(self, asked: int, option: str, source: str) -> int:
         key = asked, option, source
-        found = self._decided.get(key)
-        if found is None:
+        if key not in self._decided:
             row = self._choices[asked].option(option)
-            found = ALONE
-            if row is not None and row.target in self._chart.states and row.action is not intend:
-                found = self._of_row(row, source)
-            self._decided[key] = found
-        return found
+            is_known = row is not None and row.target in self._chart.states and row.action is not intend
+            self._decided[key] = self._of_row(row, source) if row is not None and is_known else ALONE
+        return self._decided[key]
 
     # Tables
 
@@ -346,60 +344,20 @@ def _ints(*shape: int) -> Any:
     return np.zeros(shape, dtype=np.int64)
 
 
-def _pending(
-    log: StretchBuffers,
-    kinds: Mapping[int, QuestionKind],
-    columns: Sequence[Values],
-    before: int,
-    start: int,
-    stop: int,
-) -> Iterator[tuple[Questions[PostView], Ints]]:
-    """Yield the questions of each tick from a place on to before another, and their answers.
-
-    Args:
-        columns: what questions are about, from the place `before` on.
-    """
-    starts = (start + begins_run(log.ticks[start:stop]).nonzero()[0]).tolist()
-    for first, last in pairwise([*starts, stop]):
-        some, tick = slice(first, last), int(log.ticks[first])
-        agents, codes = log.agents[some].copy(), log.codes[some].copy()
-        questions: Questions[PostView] = Questions(tick, agents, kinds, codes, columns, CONTEXTS, first=first - before)
-        yield questions, log.options[some].copy()
-
-
 def wave_of(people: int, asks: int, options: int) -> WaveRoom:
-    return WaveRoom(
-        due=_ints(people),
-        codes=_ints(people),
-        numbers=_ints(people),
-        places=_ints(people),
-        movers=_ints(people),
-        moves=_ints(people),
-        seen=np.zeros((asks, SEEN_COLUMNS)),
-        draws=_ints(asks, 3),
-        which=_ints(asks),
-        room=np.zeros((2, options)),
-    )
+    of_people = {name: _ints(people) for name in ("due", "codes", "numbers", "places", "movers", "moves")}
+    seen, draws, which = np.zeros((asks, SEEN_COLUMNS)), _ints(asks, 3), _ints(asks)
+    return WaveRoom(**of_people, seen=seen, draws=draws, which=which, room=np.zeros((2, options)))
 
 
 def log_of(updates: int, asks: int, forms: int, ticks: int) -> StretchBuffers:
     """Return room for updates of some forms, for questions, and for ticks with one more that is not done."""
-    return StretchBuffers(
-        progress=_ints(PROGRESS),
-        counts=_ints(forms),
-        turns=_ints(ticks + 1),
-        who=_ints(updates),
-        numbers=_ints(updates),
-        ends=_ints(ticks + 1, WAVES),
-        asks=_ints(ticks + 1),
-        events=_ints(ticks + 1, WAVES),
-        agents=_ints(asks),
-        codes=_ints(asks),
-        ticks=_ints(asks),
-        options=_ints(asks),
-        moves=_ints(asks),
-        views=np.zeros(asks, dtype=col.VIEW_FIELDS),
-    )
+    found = {name: _ints(updates) for name in ("who", "numbers")}
+    found |= {name: _ints(ticks + 1) for name in ("turns", "asks")}
+    found |= {name: _ints(ticks + 1, WAVES) for name in ("ends", "events")}
+    found |= {name: _ints(asks) for name in ("agents", "codes", "ticks", "options", "moves")}
+    views = np.zeros(asks, dtype=col.VIEW_FIELDS)
+    return StretchBuffers(progress=_ints(WAVE + 1), counts=_ints(forms), views=views, **found)
 
 
 _so_far: Final = [0]
@@ -443,4 +401,4 @@ def make_ready(person_ticks: int) -> None:
         post_kernel.change_lists(t, nobody, nobody, nobody)
         known = TurnTables(due, kinds, due, truths)
         choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
-        stretch_kernel.run_ticks(t, 0, 0, 0, 0, chart, known, choice, wave, log)
+        turn_kernel.run_ticks(t, 0, 0, 0, 0, chart, known, choice, wave, log)
