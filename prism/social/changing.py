@@ -57,7 +57,7 @@ class ChangingAttributes:
     A number is itself, a truth value is 1 or 0, and a text is its number among the words.
 
     Args:
-        behaviour: the people's chart; declared: their attributes.
+        declared: the attributes.
         ranked_by: the fields that rankings of feeds read, and the attribute that makes groups.
     """
 
@@ -69,11 +69,13 @@ class ChangingAttributes:
         declared: Mapping[str, AttributeConfig],
         ranked_by: frozenset[str],
     ) -> None:
-        self._state = state
-        self._behaviour = behaviour
+        self._state, self._behaviour = state, behaviour
+        read = behaviour.read_outside_guards.union(
+            *(row.when.fields for row in behaviour.chart.transitions if row.when is not None)
+        )
         used = {change.field.name for change in behaviour.all_changes}
         used |= {delay.field for delay in behaviour.delays.values()}
-        used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}
+        used |= {of_reader(name) for name in read if name.startswith("author.")}
         used |= {of_reader(name) for name in ranked_by}
         own = {f"agent.{name}": name for name in declared}
         self.fields = {name: own_field(place, declared[name]) for place, name in own.items() if place in used}
@@ -81,7 +83,7 @@ class ChangingAttributes:
         self.places = {name: place for place, name in enumerate(self.fields)}
         """`{attribute: its column}`."""
         self.tables = tables._replace(places=self.places)
-        self.of_authors = tuple(name for name in self.fields if f"author.{name}" in _read(behaviour))
+        self.of_authors = tuple(name for name in self.fields if f"author.{name}" in read)
         changed = {change.name for change in behaviour.all_changes}
         self._changing = tuple(name for name in self.fields if name in changed)
         self.stayed: dict[str, Sequence[Value]] = {}
@@ -164,11 +166,7 @@ class ChangingAttributes:
         return changed[:count]
 
     def change(self, changed: Ints) -> Floats:
-        """Give these people their new values from the next tick on, and return the changes.
-
-        Returns:
-            the person, the column and the new value of each, a row each.
-        """
+        """Give people their new values from the next tick on; return the person, the column and the value of each."""
         if not len(changed):
             return NO_CHANGES
         self._changed = np.concatenate((self._changed, changed))
@@ -260,9 +258,7 @@ class LiveAttributes(Mapping[str, Value]):
     __slots__ = ("_changing", "_drawn", "_person")
 
     def __init__(self, drawn: Attributes, changing: ChangingAttributes, person: int) -> None:
-        self._drawn = drawn
-        self._changing = changing
-        self._person = person
+        self._drawn, self._changing, self._person = drawn, changing, person
 
     def __getitem__(self, name: str) -> Value:
         if name in self._changing.stayed:
@@ -278,29 +274,16 @@ class LiveAttributes(Mapping[str, Value]):
         return len(self._drawn)
 
 
-def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
-    guards = (row.when.fields for row in behaviour.chart.transitions if row.when is not None)
-    return behaviour.read_outside_guards.union(*guards)
-
-
 class ReadChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of an attribute, as it is worked out.
-
-    Args:
-        to: the expression of its new value; `when`: its condition, empty if there is none.
-        values: `{field: value}` of the fields that these read; empty where they need a post in view, and none is.
-        holds: whether it is worked out: its condition holds, and the fields that it reads have values.
-        found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.
-        before: the value that the attribute has.
-    """
+    """A change of an attribute, as it is worked out."""
 
     name: str
-    to: str
-    when: str
-    values: dict[str, Any]
-    holds: bool
-    found: Value | None
-    before: Value
+    to: str  # the expression of its new value
+    when: str  # its condition; empty if there is none
+    values: dict[str, Any]  # of the fields that these read; empty where they need a post in view, and none is
+    holds: bool  # whether it is worked out: its condition holds, and the fields that it reads have values
+    found: Value | None  # of the expression, before it is kept in its range; None if it has none or does not hold
+    before: Value  # the value that the attribute has
 
 
 class ChangeReader:

@@ -36,15 +36,7 @@ from prism.kernels import handed_over
 from prism.rng import Draw, pick
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.kernels import choice_kernel
-from prism.social.kernels.choice_kernel import (
-    ACTIVITY,
-    ENGAGES,
-    FIXED,
-    OWN,
-    SEEN_COLUMNS,
-    SPREADS,
-    WEIGHTS,
-)
+from prism.social.kernels.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SEEN_COLUMNS, SPREADS, WEIGHTS
 from prism.social.kernels.turn_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.posts.post import PostView, drawn_about, key_about
@@ -175,10 +167,7 @@ class ChoiceOracle(Oracle[AgentState]):
             kinds: the number of each question's kind in the table.
             seen, draws: as in `prism.social.kernels.choice_kernel`; those of the people themselves are not filled in.
         """
-        own = None
-        if self.people is not None and self._answers_as_own:
-            own = self._own_of_all(agents, self.people)
-        if own is None or self.people is None:
+        if self.people is None or not self._answers_as_own or (own := self._own_of_all(agents, self.people)) is None:
             return None
         seen[:, ACTIVITY], seen[:, OWN] = self.people.activity[agents], own
         chosen, room = np.empty(len(kinds), dtype=np.int64), np.empty((2, self._table[0].shape[1]))

@@ -1,7 +1,8 @@
 """Measures of people and their ties at a moment, such as segregation, and counts of what feeds and people really did.
 
-Ties are follows, each counted once, from the follower to the followee; a friendship is two. Where a measure is not
-defined, such as a correlation with a number that is the same for all, it is 0.
+Ties are follows, each counted once, from the follower (its tail) to the followee (its head); a friendship is two.
+Groups are numbered from 0 on, and each person is in one. Where a measure is not defined, such as a correlation with a
+number that is the same for all, it is 0.
 """
 
 from __future__ import annotations
@@ -34,10 +35,6 @@ def ends_of(followers: Lists) -> tuple[Ints, Ints]:
 def ei_index(tails: Ints, heads: Ints, groups: Ints) -> float:
     """Return the ties between groups less those within, divided by all: -1, all within, to 1, all between.
 
-    Args:
-        tails, heads: the follower and the followee of each tie.
-        groups: the number of each person's group, from 0 on.
-
     Source: Krackhardt & Stern (1988), here over directed ties.
     """
     return 1.0 - 2.0 * float(np.mean(groups[tails] == groups[heads])) if len(tails) else 0.0
@@ -45,9 +42,6 @@ def ei_index(tails: Ints, heads: Ints, groups: Ints) -> float:
 
 def modularity(tails: Ints, heads: Ints, groups: Ints) -> float:
     """Return the share of ties within groups less the share expected if ties were drawn by degrees alone: -1 to 1.
-
-    Args:
-        tails, heads, groups: as in `ei_index`.
 
     Source: Leicht & Newman (2008) for directed ties; if all are mutual it is the modularity of Newman & Girvan (2004).
     """
@@ -57,9 +51,6 @@ def modularity(tails: Ints, heads: Ints, groups: Ints) -> float:
 
 def nominal_assortativity(tails: Ints, heads: Ints, groups: Ints) -> float:
     """Return the assortativity of groups: 1 if all ties are within them, 0 if they are as by chance.
-
-    Args:
-        tails, heads, groups: as in `ei_index`.
 
     Source: Newman (2003), equation 2.
     """
@@ -87,9 +78,6 @@ def correlation(one: Floats, other: Floats) -> float:
 def gini(counts: NDArray[np.int64]) -> float:
     """Return Gini's coefficient of people's counts, zeros included: from 0, all alike, to 1 - 1 / people.
 
-    Args:
-        counts: what each person has; 0 or more.
-
     Source: Gini (1912), in the form for sorted values.
     """
     total, size = float(counts.sum()), len(counts)
@@ -100,16 +88,14 @@ def gini(counts: NDArray[np.int64]) -> float:
 
 
 def variance(values: Floats) -> float:
-    """Return the mean squared distance from the mean, over all people."""
     return 0.0 if is_constant(values) else float(np.var(values))
 
 
 def bimodality(values: Floats) -> float:
     """Return Sarle's bimodality coefficient: 5/9 of a uniform distribution, more of two peaks; 0 to 1.
 
-    Skewness and kurtosis are corrected for the number of people. It is 0 of fewer than four people.
-
-    Source: SAS Institute (1990); Pfister, Schwarz, Janczyk, Dale & Freeman (2013) for the corrections.
+    It is 0 of fewer than four people. Source: SAS Institute (1990); Pfister, Schwarz, Janczyk, Dale & Freeman (2013)
+    for the corrections of skewness and kurtosis for the number of people.
     """
     size = len(values)
     if size < 4 or is_constant(values):
@@ -145,7 +131,6 @@ class Moment:
         self._followers, self._reshares, self._column = followers, reshares, column
 
     def measured(self, names: Sequence[str]) -> dict[str, float]:
-        """Return `{measure: its value}`, rounded to DIGITS digits."""
         return {name: float(f"{self._value(name):.{DIGITS}g}") for name in names}
 
     def _value(self, name: str) -> float:
@@ -192,21 +177,14 @@ class Realised:
     def __init__(self, state: SocialState, states: Sequence[str], tick_s: float) -> None:
         self._state, self._states, self._tick_s = state, states, tick_s
 
-    @property
-    def _feeds(self) -> list[int]:
-        return [*self._state.t.counts.feeds.tolist()]
-
     def counts(self) -> dict[str, int]:
-        feeds = self._feeds
-        return {
-            "feeds": feeds[col.BUILT],
-            "posts_shown": feeds[col.SHOWN_ALL],
-            "posts_seen": feeds[col.SEEN],
-            "posts_considered": feeds[col.CONSIDERED],
-        }
+        feeds = self._state.t.counts.feeds.tolist()
+        places = {"feeds": col.BUILT, "posts_shown": col.SHOWN_ALL, "posts_seen": col.SEEN}
+        return {name: feeds[place] for name, place in {**places, "posts_considered": col.CONSIDERED}.items()}
 
     def feed(self, fill: str) -> dict[str, Any]:
-        feeds, shown = self._feeds, self._feeds[col.SHOWN_ALL]
+        feeds = self._state.t.counts.feeds.tolist()
+        shown = feeds[col.SHOWN_ALL]
         asked = float(self._state.t.counts.share[0])  # places outside, by setting, without rounding
         return {
             "fill": fill,
@@ -219,14 +197,13 @@ class Realised:
         """Return what people did, as JSON values.
 
         Args:
-            ticks: those so far; engagements: likes, replies and reshares so far.
-            actions: these, and the originals that people have written.
+            ticks: so far; engagements: likes, replies and reshares; actions: these, and originals that people wrote.
         """
         t = self._state.t
         rows, time = zip(self._states, t.inside.tolist(), strict=True), len(t.people) * ticks
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
         return {
-            "engagement_per_post_seen": _ratio(engagements, self._feeds[col.SEEN]),
+            "engagement_per_post_seen": _ratio(engagements, t.counts.feeds.tolist()[col.SEEN]),
             "actions_per_person_day": _ratio(actions, time * self._tick_s / DAY_S),
             "time_by_state": {state: _ratio(spent[state], time) for state in sorted(spent)},
         }
@@ -238,11 +215,7 @@ class Realised:
         yield from pack_array("inside", t.inside.ravel())
 
     def restore(self, columns: Columns, states: Ints) -> None:
-        """Take over what these columns hold.
-
-        Args:
-            states: the numbers that their states have here; -1 for a state that the chart of a fork does not have.
-        """
+        """Take over columns whose states have these numbers here: -1 for one that the chart of a fork does not have."""
         t = self._state.t
         t.counts.feeds[:] = columns.array("feed_counts")
         t.counts.share[:] = columns.values("feed_share", float)

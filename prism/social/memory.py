@@ -49,32 +49,21 @@ _OF_OTHERS: Final[Mapping[str, str]] = {
 
 
 class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Something that a person remembers.
-
-    Args:
-        tick: when it took place.
-        what: `saw` for a post that was left without any action; otherwise the kind of the event.
-        other: the author of the post, or the other person who did it.
-        post: the post that it is about; NO_POST for a tie.
-        topics: of the post, in one text, and `text` its text: at most NAME_CHARS and TEXT_CHARS characters.
-        said: the text of a reply, or the comment of a reshare, in the same way.
-        likes: of the post, when a person who only saw it left it.
-    """
+    """Something that a person remembers."""
 
     tick: int
-    what: str
-    other: int
-    post: int = NO_POST
-    topics: str = ""
-    text: str = ""
-    said: str = ""
-    likes: int = 0
+    what: str  # `saw` for a post that was left without any action; otherwise the kind of the event
+    other: int  # the author of the post, or the other person who did it
+    post: int = NO_POST  # the post that it is about; NO_POST for a tie
+    topics: str = ""  # of the post, in one text, cut to NAME_CHARS
+    text: str = ""  # of the post, cut to TEXT_CHARS
+    said: str = ""  # the text of a reply, or the comment of a reshare, cut to TEXT_CHARS
+    likes: int = 0  # of the post, when a person who only saw it left it
 
 
 InView = tuple[Ints, Ints, Ints, Ints]
 """People who have seen a post and have it in view: these people, the posts by number, the ticks in which they came into
 view, and their likes."""
-
 
 Rings = dict[int, deque[Remembered]]
 """`{person: what the person remembers, oldest first}`, of people who remember anything."""
@@ -98,10 +87,7 @@ class Memory:
         people: NDArray[np.bool_] | None = None,
     ) -> None:
         self.asking = asking
-        self._people = people
-        self._places = places
-        self._network = network
-        self._tick_seconds = tick_seconds
+        self._people, self._places, self._network, self._tick_seconds = people, places, network, tick_seconds
         self._own: Rings = {}
         self._of_others: Rings = {}
 

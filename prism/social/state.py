@@ -30,13 +30,10 @@ SPARE = 4
 
 
 class PeopleLists:
-    """A list of people for each person, with room to grow.
+    """A list of people for each person, with room to grow; the arrays from which it is made stay as they are.
 
     A list that is full moves to the end of the values, with room for as many again: lists grow at a constant cost a
     tie, and the space that they leave is never more than the space that they use.
-
-    Args:
-        lists: the lists as they are now; the arrays stay as they are.
     """
 
     def __init__(self, lists: Lists) -> None:
@@ -88,14 +85,11 @@ class Rings:
 
     Args:
         rows: a row for each person.
-        ends: the place of each person's next number.
-        counts: the numbers that each person has.
+        ends: the place of each person's next number; counts: the numbers that each person has.
     """
 
     def __init__(self, rows: NDArray[Any], ends: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
-        self.rows = rows
-        self._ends = ends
-        self._counts = counts
+        self.rows, self._ends, self._counts = rows, ends, counts
 
     def of(self, person: int) -> list[int]:
         count = int(self._counts[person])
@@ -168,10 +162,8 @@ class SocialState:
         relevance: RelevanceConfig,
         quality_sigma: float = 0.0,
     ) -> None:
-        self._ticks_per_round = ticks_per_round
-        self._graph = population.graph
-        self._people = People(population.personas)
-        self._relevance = relevance
+        self._ticks_per_round, self._graph = ticks_per_round, population.graph
+        self._people, self._relevance = People(population.personas), relevance
         self._has_changed = np.zeros(population.size, dtype=np.bool_)
         """True for each person who has followed or unfollowed anybody."""
         self._followees: PeopleLists | None = None
@@ -194,7 +186,7 @@ class SocialState:
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
         self._hold = Held()
-        self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
+        self.t = _tables(population.size, interests, _ties(population.graph), seed)
         self.t = self.t._replace(settings=self.t.settings._replace(quality_sigma=float(quality_sigma)))
         self.use(feed, relevance)
 
@@ -241,8 +233,8 @@ class SocialState:
                 attention=float(feed.attention),
             )
         )
-        self.t.counts.originals[col.BITS] = -1
         t, settings = self.t, self.t.settings
+        t.counts.originals[col.BITS] = -1
         wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
         if settings.exposure != col.ONCE:
             wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.memory)
@@ -270,7 +262,7 @@ class SocialState:
         return Rings(getattr(self.t, name), self.t.people[end], self.t.people[count])
 
     def is_kept(self, name: str) -> bool:
-        """Return whether people have this table of RINGS: some are only kept if cascades are shown more than once."""
+        """Return whether people have this table of RINGS: some need cascades that are shown more than once."""
         return len(getattr(self.t, name)) == len(self.t.people)
 
     def fill(self, name: str, rows: Rows) -> None:
@@ -433,41 +425,35 @@ def _ties(graph: FollowGraph) -> Ties:
     return Ties(lists_from(starts, followees), lists_from(in_starts, followers), lists_from(nobody, nobody))
 
 
-def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
+def _tables(size: int, interests: Interests, ties: Ties, seed: int) -> Tables:
     people = np.zeros(size, dtype=col.PERSON_FIELDS)
     people["session_round"] = people["begun_in"] = -1
     people["current"], people["left"] = NO_POST, col.CLOSED
     counts = Counts(_ints(6), _ints(9), _ints(col.MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
+    records = {"posts": col.POST_FIELDS, "details": col.DETAIL_FIELDS}
+    records |= {"cascades": col.CASCADE_FIELDS, "trees": col.TREE_FIELDS}
+    made: dict[str, Any] = {name: np.zeros(FIRST_ROOM, dtype=fields) for name, fields in records.items()}
+    # What others fill has one place until then: a row of rings where cascades are shown once, for example.
+    made |= {name: np.zeros((size, 1), dtype=np.int32) for name in ("feed", "timeline", "seen")}
+    made |= {name: np.zeros((1, 1), dtype=np.int32) for name in ("exposed", "engaged")}
+    made |= {name: np.zeros((1, 1)) for name in ("attributes", "own", "given")}
+    made |= {name: _ints(1) for name in ("part_starts", "part_counts", "part_posts", "early", "given_topics")}
+    made |= {name: _ints(1) for name in ("given_order", "given_starts")}
+    made |= {name: np.zeros(1) for name in ("activity", "rates")}
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
-    rings: dict[str, Any] = {name: np.zeros((size, 1), dtype=np.int32) for name in ("feed", "timeline", "seen")}
-    rings |= {name: np.zeros((1, 1), dtype=np.int32) for name in ("exposed", "engaged")}
-    rings["exposed_posts"] = np.zeros((1, 1), dtype=np.int64)
-    records: dict[str, Any] = {
-        "posts": col.POST_FIELDS,
-        "details": col.DETAIL_FIELDS,
-        "cascades": col.CASCADE_FIELDS,
-        "trees": col.TREE_FIELDS,
-    }
-    numbers: dict[str, Any] = {name: np.zeros((1, 1)) for name in ("attributes", "own", "given")}
-    names = ("part_starts", "part_counts", "part_posts", "early", "given_topics", "given_order", "given_starts")
-    numbers |= {name: _ints(1) for name in names}
     return Tables(
         settings=Settings(*[0] * 25, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
-        salt=mixing_key(seed, part),
+        salt=mixing_key(seed, Draw.FEED_PART),
         people=people,
         due=np.full(size, col.NEVER, dtype=np.int32),
-        **rings,
-        **{name: np.zeros(FIRST_ROOM, dtype=fields) for name, fields in records.items()},
+        exposed_posts=np.zeros((1, 1), dtype=np.int64),
         originals=_ints(FIRST_ROOM),
         part_origins=_words(1),
         ties=ties,
         interests=interests,
-        activity=np.zeros(1),
-        rates=np.zeros(1),
         participation=np.ones(1),
-        **numbers,
         roles=np.full(1, col.OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         inside=np.zeros((1, 2), dtype=np.int64),
@@ -476,6 +462,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         counts=counts,
         events=np.zeros(16, dtype=col.EVENT_FIELDS),
         room=Room(_ints(1), _ints(1), _ints(1), _words(1), one, slots, _words(1), _words(1), _ints(1)),
+        **made,
     )
 
 

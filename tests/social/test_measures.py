@@ -1,5 +1,9 @@
 """Measures of people and their ties, against igraph, scipy and cases by hand, and in runs that ask for them."""
 
+import asyncio
+import json
+import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,8 @@ from actors.results.measures import RunNumbers
 from actors.store.manifest import read_summary
 from actors.store.rounds import read_rounds
 from actors.studies.experiments.run_measures import KnownMeasures
-from prism.config import Config
+from prism.agents import MOVED
+from prism.config import Config, FeedConfig
 from prism.errors import SettingError
 from prism.social.measures import (
     bimodality,
@@ -26,12 +31,13 @@ from prism.social.measures import (
     gini,
     modularity,
     nominal_assortativity,
+    unlike_configured,
     variance,
 )
-from prism.social.tables import Lists
+from prism.social.tables import PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN_ALL, SHOWN_OUTSIDE, Lists
 from tests.catalogue import catalogue
 from tests.command import prism_alone
-from tests.social.driver import SMALL, Run
+from tests.social.driver import SMALL, Run, shown, whole
 
 PEOPLE = 8
 TIES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=2, max_size=40, unique=True)
@@ -51,15 +57,6 @@ def test_measures_of_groups_are_those_of_igraph(ties: list[tuple[int, int]], gro
     theirs = graph.assortativity_nominal(groups, directed=True)
     assume(not np.isnan(theirs))
     assert nominal_assortativity(*ends(ties), codes) == pytest.approx(theirs)
-
-
-@given(ties=TIES, values=st.lists(st.integers(-5, 5), min_size=PEOPLE, max_size=PEOPLE))
-def test_assortativity_of_a_number_is_that_of_igraph(ties: list[tuple[int, int]], values: list[int]) -> None:
-    theirs = igraph.Graph(PEOPLE, ties, directed=True).assortativity(values, directed=True)
-    assume(not np.isnan(theirs))
-    tails, heads = ends(ties)
-    numbers = np.array(values, dtype=float)
-    assert correlation(numbers[tails], numbers[heads]) == pytest.approx(theirs)
 
 
 @given(counts=st.lists(st.integers(0, 30), min_size=1, max_size=20))
@@ -111,28 +108,10 @@ ATTRIBUTES: dict[str, Any] = {
     "opinion": {"type": "float", "min": -1, "max": 1},
 }
 MEASURES = (
-    "ei_index_party",
-    "modularity_party",
-    "assortativity_party",
-    "assortativity_opinion",
-    "variance_opinion",
-    "bimodality_opinion",
-    "gini_followers",
-    "gini_reshares",
-    "correlation_opinion_followers",
-    "correlation_opinion_reshares",
+    *("ei_index_party", "modularity_party", "assortativity_party", "assortativity_opinion", "variance_opinion"),
+    *("bimodality_opinion", "gini_followers", "gini_reshares"),
+    *("correlation_opinion_followers", "correlation_opinion_reshares"),
 )
-CONFIG = f"""
-simulation: {{rounds: 3, ticks_per_round: 24, seed: 5}}
-population:
-  size: 60
-  activity: {{mean: 0.9, sigma: 0.1}}
-  attributes:
-    party: {{type: text, values: [left, right]}}
-    opinion: {{type: float, min: -1, max: 1}}
-  graph: {{homophily: {{by: party, share: 0.8}}}}
-  measures: [{", ".join(MEASURES)}]
-"""
 
 
 def measured(*names: str) -> Config:
@@ -143,7 +122,10 @@ def measured(*names: str) -> Config:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("measured")
-    (place / "small.yaml").write_text(CONFIG)
+    people = {"size": 60, "activity": {"mean": 0.9, "sigma": 0.1}, "attributes": ATTRIBUTES, "measures": MEASURES}
+    people["graph"] = {"homophily": {"by": "party", "share": 0.8}}
+    settings = {"simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 5}, "population": people}
+    (place / "small.yaml").write_text(json.dumps(settings))
     ended = prism_alone("run", str(place / "small.yaml"), "--out", str(place / "run"))
     assert ended.code == 0, ended.err
     assert "ties within the same party: asked 80.0%" in ended.err
@@ -160,7 +142,11 @@ async def test_they_are_those_of_ties_attributes_and_reshares_at_that_moment() -
     for post in run.world.network.living:
         received[post.author] += post.reshares
     assert received.sum() == totals["reshares"] > 0
-    assert totals["ei_index_party"] == pytest.approx(ei_index(*people.graph.ties(), groups), rel=1e-5)
+    tails, heads = people.graph.ties()
+    assert totals["ei_index_party"] == pytest.approx(ei_index(tails, heads, groups), rel=1e-5)
+    graph = igraph.Graph(people.size, [*zip(tails.tolist(), heads.tolist(), strict=True)], directed=True)
+    by_igraph = graph.assortativity(opinions.tolist(), directed=True)
+    assert totals["assortativity_opinion"] == pytest.approx(by_igraph, rel=1e-5, abs=1e-9)
     assert totals["correlation_opinion_reshares"] == pytest.approx(correlation(opinions, received), rel=1e-5)
 
 
@@ -212,3 +198,79 @@ def test_a_measure_that_cannot_be_had_is_refused(name: str, problem: str) -> Non
         measured("gini_followers", name)
     assert problem in str(refused.value)
     assert "population.measures[1]" in str(refused.value)
+
+
+# Counts of what feeds and people really did, counted again from what happened
+
+
+@pytest.fixture(scope="module")
+def lived() -> Run:
+    """A whole run, which tests only look at."""
+    return asyncio.run(whole(replace(SMALL, feed=replace(SMALL.feed, out_of_network=0.4))))
+
+
+def test_time_by_state_is_that_of_the_updates(lived: Run) -> None:
+    since, spent = dict.fromkeys(range(lived.domain.size), ("idle", 0)), Counter[str]()
+    for update in lived.updates:
+        if update.source in MOVED:
+            state, entered = since[update.agent]
+            spent[state] += update.tick - entered
+            since[update.agent] = update.to_state, update.tick
+    for state, entered in since.values():
+        spent[state] += lived.tick - entered
+    behaviour, whole_time = lived.world.totals()["behaviour"], lived.domain.size * lived.tick
+    assert behaviour["time_by_state"] == {state: round(spent[state] / whole_time, 6) for state in sorted(spent)}
+    assert sum(behaviour["time_by_state"].values()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_posts_seen_and_considered_are_the_triggers_for_them(lived: Run) -> None:
+    totals = lived.world.totals()
+    assert totals["posts_seen"] == len(shown(lived, "sees_post"))
+    assert totals["posts_considered"] == len(shown(lived, "decides"))
+    assert totals["posts_considered"] < totals["posts_seen"] <= totals["posts_shown"]
+    counts = lived.world.network.state.t.counts.feeds
+    assert counts[SHORT_INSIDE] + counts[SHORT_OUTSIDE] == counts[PLACES] - counts[SHOWN_ALL] > 0
+    assert 0 < counts[SHORT_OUTSIDE] < counts[SHORT_INSIDE]
+    engagements = totals["likes"] + totals["replies"] + totals["reshares"]
+    assert totals["behaviour"]["engagement_per_post_seen"] == round(engagements / totals["posts_seen"], 6)
+    days = lived.domain.size * lived.tick / (24 * 60)
+    assert totals["behaviour"]["actions_per_person_day"] == round((engagements + totals["posts"]) / days, 6)
+
+
+def told(world: dict[str, Any]) -> str:
+    return "; ".join(map(str, unlike_configured(world)))
+
+
+def test_a_share_that_came_out_otherwise_has_one_line_with_the_reason() -> None:
+    for came_out, inside, outside, reason in (
+        (0.5, 3, 0, "50.0%, not 20.0%: too few posts by people who are followed"),
+        (0.0, 0, 1, "0.0%, not 20.0%: too few posts by people who are not followed"),
+        (0.667, 0, 0, "66.7%, not 20.0%: a feed has whole posts only"),
+    ):
+        share, short = {"configured": 0.2, "realised": came_out}, {"in_network": inside, "out_of_network": outside}
+        feed = {"fill": "strict", "out_of_network": share, "short": short}
+        assert told({"feed": feed, "posts_shown": 9}) == f"feed.out_of_network: {reason}"
+
+
+@catalogue(("size", "share"), [(5, 0.2), (3, 0.5), (10, 0.06)])
+def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is_longer_than_its_size(
+    size: int, share: float
+) -> None:
+    feed = FeedConfig(size=size, out_of_network=share, fill="share", pool=60)
+    run = asyncio.run(whole(replace(SMALL, simulation=replace(SMALL.simulation, rounds=3), feed=feed)))
+    counts = run.world.network.state.t.counts.feeds
+    error = math.sqrt(share * (1 - share) / counts[SHOWN_ALL])  # of whole places that are drawn independently, or less
+    assert counts[SHOWN_OUTSIDE] / counts[SHOWN_ALL] == pytest.approx(share, abs=0.01 + 4 * error)
+    assert run.world.people["shown"].max() <= size
+    assert counts[SHOWN_ALL] < 0.99 * counts[PLACES], "the graph is sparse, so feeds are shorter than they could be"
+    assert told(run.world.totals()) == ""
+
+
+def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:
+    ties = {"by": "party", "configured": 0.9, "realised": 0.7, "by_chance": 0.5}
+    rows = [{"row": "age 65+", "asked": 0.2, "came_out": 0.1}, {"row": "age 18-64", "asked": 0.8, "came_out": 0.805}]
+    assert told({"homophily": ties, "margins": {"age.csv": rows}}).split("; ") == [
+        "population.graph.homophily: 70.0%, not 90.0%: swaps can make or undo no more ties within the same party",
+        "population.margins: 10.0%, not 20.0%: age 65+ of age.csv",
+    ]
+    assert told({"homophily": {**ties, "realised": 0.9}, "margins": {"age.csv": rows[1:]}}) == ""

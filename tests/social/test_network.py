@@ -1,23 +1,32 @@
 """A network without a world: posts, cascades, timelines and samples."""
 
 from collections import Counter
+from itertools import pairwise
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from prism.agents import Update, turn
 from prism.columns import Columns, Ints
-from prism.config import FeedConfig, RelevanceConfig, SimulationConfig
+from prism.config import Config, FeedConfig, RelevanceConfig, SimulationConfig
+from prism.config.interventions import PublishConfig
 from prism.errors import ConfigError, PrismError
 from prism.events import NUMBER_BITS, PostEvent, events_in
+from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
-from prism.social.network import Network
+from prism.social.kernels import view_kernel
+from prism.social.network import CONTEXTS, Network
 from prism.social.people.population import Population, build_population
-from prism.social.posts.post import NO_POST, Post
+from prism.social.posts.post import NO_POST, Post, drawn_about
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST
 from prism.social.ties.graph import FollowGraph
+from prism.social.world import SocialWave
 from tests.catalogue import catalogue
 from tests.plain import plain_config
 from tests.social.acts import (
@@ -34,7 +43,8 @@ from tests.social.acts import (
     roots_of,
     view_of,
 )
-from tests.social.people import persona
+from tests.social.driver import SMALL, Run
+from tests.social.people import persona, view
 from tests.social.scalar_feed import feed_for, pool_of, roots_in
 
 ADA, BO, CY, DI = range(4)
@@ -284,3 +294,97 @@ def test_a_reader_is_shown_the_sample_that_the_definition_gives_whatever_has_bee
         assert {*opened(net, reader, tick)} == expected
         shown.update(expected)
     assert len(shown) > 500
+
+
+# The same seed in two conditions is a matched pair: what does not follow from the difference is the same in both
+
+
+def condition(config: Config = SMALL, **feed: Any) -> Config:
+    return msgspec.structs.replace(config, feed=msgspec.structs.replace(config.feed, **feed))
+
+
+def test_a_draw_is_of_the_person_the_original_and_the_time_in_view() -> None:
+    seen = view(origin=77, viewed_ticks=2)
+    drawn = drawn_about(seen, 1, 4, 500, Draw.CHOICE)
+    assert drawn == uniform(1, 4, 2, Draw.CHOICE, 77)
+    others = [
+        drawn_about(view(origin=78, viewed_ticks=2), 1, 4, 500, Draw.CHOICE),
+        drawn_about(view(origin=77, viewed_ticks=3), 1, 4, 500, Draw.CHOICE),
+        drawn_about(seen, 1, 5, 500, Draw.CHOICE),
+        drawn_about(seen, 1, 4, 500, Draw.INTENTION),
+        drawn_about(None, 1, 4, 500, Draw.CHOICE),
+    ]
+    assert len({drawn, *others}) == 6
+
+
+def test_a_post_from_outside_leaves_the_draws_about_all_others_alone() -> None:
+    plain, changed = Run().world.network, Run().world.network
+    given: Any = {"author": 3, "text": "The bridge is closed.", "topics": ["politics"]}
+    changed.publish_from_outside(3, 5, msgspec.convert(given, PublishConfig))
+    posts = publish(plain, 3, 5), publish(changed, 3, 5)
+    assert posts[0].id != posts[1].id
+    assert posts[0].origin == posts[1].origin
+    views = [view_of(network, 8, post.id, 6) for network, post in zip((plain, changed), posts, strict=True)]
+    assert views[0] is not None
+    assert views[1] is not None
+    assert views[0].appeal == views[1].appeal
+
+
+def test_a_further_original_changes_at_most_one_post_of_a_pool() -> None:
+    plain, changed = (Run(condition(pool=10)).world.network for _ in range(2))
+    for tick in range(30):
+        for author in range(20):
+            if (author, tick) != (7, 12):
+                publish(plain, author, tick)
+            publish(changed, author, tick)
+    for reader in range(20, 60):
+        pools = [
+            {post.origin for each in pool_of(network, reader, 31) if (post := network.living.get(each))}
+            for network in (plain, changed)
+        ]
+        assert len(pools[0] ^ pools[1]) <= 2
+        assert len(pools[0]) == 10
+
+
+# Views and triggers as bytes of a kernel, beside msgspec's of the same objects
+
+
+encode = msgspec.msgpack.encode
+
+
+def written(put: Any, *given: Any) -> bytes:
+    out = np.zeros(400, dtype=np.uint8)
+    return out[: put(out, 0, *given)].tobytes()
+
+
+@given(st.floats())
+def test_a_float_is_as_msgpack_has_it(number: float) -> None:
+    assert written(view_kernel.put_float, number) == written(view_kernel._bits_one_by_one, number) == encode(number)
+
+
+def test_triggers_of_a_run_are_as_msgpack_has_them_and_their_views_are_the_columns() -> None:
+    domain, views = Run().domain, 0
+    world, network = domain.world, domain.world.network
+    for tick in range(90):
+        wave = world.triggers(tick)
+        assert isinstance(wave, SocialWave)
+        sent = wave.encoded()
+        assert sent is not None
+        content, ends = sent
+        assert [content[start:end] for start, end in pairwise([0, *ends])] == [*map(encode, wave)]
+        seen = [trigger.context for trigger in wave if trigger.context is not None]
+        looking = np.array([trigger.agent for trigger in wave if trigger.context is not None], dtype=np.int64)
+        columns = network.words.in_columns(tick, network.see(looking, tick))
+        assert [CONTEXTS.at(columns, place) for place in range(len(seen))] == seen
+        found, expected = (
+            [each.tolist() if isinstance(each, np.ndarray) else each.values() for each in those]
+            for those in (columns, CONTEXTS.values(seen))
+        )
+        assert found == expected
+        views += len(seen)
+        for trigger in wave:
+            answer = turn(domain.chart, domain.agent(trigger.agent), trigger, ask=False)
+            assert isinstance(answer, Update)
+            world.apply(answer)
+        world.take_rows()
+    assert views > 100

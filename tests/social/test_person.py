@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from prism.agents import Decision, SocialAgent, Source, Trigger, Update, turn
 from prism.agents.social_agent import Draft
 from prism.columns import Columns
-from prism.config import RelevanceConfig
+from prism.config import Config, RelevanceConfig
+from prism.config.model import PopulationConfig, StatechartConfig
+from prism.social import domain
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
-from prism.statechart import AgentState
+from prism.social.domain import SocialDomain
+from prism.social.people.population import build_population
+from prism.statechart import AgentState, Statechart
 from prism.statechart.oracle import Written
 from tests.catalogue import catalogue
 from tests.social.driver import SMALL, Run
@@ -158,3 +162,20 @@ def test_a_checkpoint_has_the_drafts() -> None:
     world.restore(columns)
     assert columns.unread == []
     assert world.drafts == run.world.drafts == {0: "Night trains are back."}
+
+
+@catalogue(
+    ("size", "has_function", "asked_for", "depth"),
+    [(20, True, None, 50), (20, False, None, 0), (21, True, None, 0), (21, False, 3, 3), (20, True, 0, 0)],
+)
+def test_histories_are_kept_if_a_function_can_read_them_or_if_asked_for(
+    size: int, has_function: bool, asked_for: int | None, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domain, "HISTORY_MAX_POPULATION", 20)
+    config = Config(population=PopulationConfig(size=size), statechart=StatechartConfig(max_history_depth=asked_for))
+    rows = list(SOCIAL_BEHAVIOUR.chart.transitions)
+    if has_function:
+        rows[0] = msgspec.structs.replace(rows[0], action=lambda *_: None)
+    chart = Statechart(AgentState, rows, AgentState.IDLE)
+    person = SocialDomain(config, build_population(config.population, 0), chart).agent(0)
+    assert person.max_history_depth == depth
