@@ -202,7 +202,7 @@ class SocialDomain:
         return SocialTurns(self.world, self.chart, self.config.population.intentions, asks=asks)
 
     def agent(self, agent_id: int) -> SocialAgent:
-        return self._person(agent_id, self.world.state(agent_id), int(self.world.entered[agent_id]))
+        return self._person(agent_id, self.world.state(agent_id), int(self.world.people["entered"][agent_id]))
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
         person = self._person(question.agent, self.behaviour.states(question.state), question.tick)

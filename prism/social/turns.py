@@ -164,7 +164,9 @@ class SocialTurns(Turns):
         if not network.has_plain_views:
             return None
         agents, codes = wave.agents[places], numbers[places]
-        if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
+        if (world.people["current"][agents] < network.living.first).any() or not self._with_view[
+            wave.codes[places]
+        ].all():
             return None
         views = network.see(agents, wave.tick)
         columns = network.words.in_columns(wave.tick, views)
@@ -181,7 +183,7 @@ class SocialTurns(Turns):
                 self._settled[asked * OPTIONS_MAX + option] = taken + SETTLED
             numbers = self._settled[pairs]
         numbers -= SETTLED
-        numbers[self._world.entered[questions.agents] > questions.tick] = ALONE
+        numbers[self._world.people["entered"][questions.agents] > questions.tick] = ALONE
         return numbers
 
     def stretch(

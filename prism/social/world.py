@@ -141,8 +141,7 @@ class SocialWorld(World):
         self.changing, self.memory = self._changing_attributes(), None
         if config.llm.memory:  # a model is told what people remember, so every view of a post has a place for it
             self.network.view_type = PersonalView
-            asking = frozenset(question_kinds(behaviour.chart))
-            tick_s = config.simulation.tick_seconds
+            asking, tick_s = frozenset(question_kinds(behaviour.chart)), config.simulation.tick_seconds
             self.memory = Memory(config.llm.memory, self.network, tick_s, asking)
         if population.posts:
             self.network.state.give(population.posts, population.owners, self.changing.tables.words)
@@ -190,8 +189,7 @@ class SocialWorld(World):
         """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it.
 
         Args:
-            places: as for `Memory`; people: the numbers of those who remember.
-            before: what they remember already.
+            places: as for `Memory`; people: the numbers of those who remember; before: what they remember already.
         """
         remembers = np.zeros(len(self.people), dtype=np.bool_)
         remembers[list(people)] = True
@@ -211,8 +209,7 @@ class SocialWorld(World):
         self.network.use(self.config.feed, self.config.population.relevance)
         if self.population.posts:
             people = self.config.population
-            choice = post_choice_kernel(people, self.changing.tables)
-            self.network.state.offer(choice, people.posts.offered)
+            self.network.state.offer(post_choice_kernel(people, self.changing.tables), people.posts.offered)
 
     def follow_kernels(self) -> None:
         if self._are_compiled != kernels.are_compiled():
@@ -265,15 +262,6 @@ class SocialWorld(World):
         return col.ATTRIBUTE, self.changing.places[name], 0.0, trigger
 
     # Views of the people for others
-
-    @property
-    def entered(self) -> Ints:
-        return np.asarray(self.people["entered"])
-
-    @property
-    def current(self) -> Ints:
-        """The number of the post in each person's view, or NO_POST."""
-        return np.asarray(self.people["current"])
 
     def state(self, agent: int) -> StrEnum:
         return self.states_known[int(self.people["state"][agent])]
@@ -362,21 +350,18 @@ class SocialWorld(World):
             if action:
                 self.people["pending"][agent] = _number_in(self.actions, action)
         state, tick, kinds = self.network.state, updates.tick, self.kind_rows(updates.kinds)
-        changed = in_view = None
+        changed = updates.agents[:0]
         if self.changing.rows:
             changed = self.changing.work_out(tick, updates.agents, kinds[updates.codes, CHANGE])
-        if self.memory is not None:
-            in_view = self.memory.in_view(updates)
+        in_view = None if self.memory is None else self.memory.in_view(updates)
         # 2. The turns.
         state.make_room(len(updates))
         texts = self._texts(updates, kinds) if self.drafts else {}
         turn_kernel.apply(state.held, tick, updates.agents, updates.codes, kinds)
         # 3. What took place.
-        rows = self.network.take_in(tick, texts)
-        if changed is not None:
-            changes = self.changing.change(changed)
-            if len(changes) and self.network.is_written:
-                rows = self.network.happened[-1] = self.with_changes(changes, rows)
+        rows, changes = self.network.take_in(tick, texts), self.changing.change(changed)
+        if len(changes) and self.network.is_written:
+            rows = self.network.happened[-1] = self.with_changes(changes, rows)
         if self.memory is not None and in_view is not None:
             self.memory.add(tick, rows, in_view)
 
@@ -399,24 +384,20 @@ class SocialWorld(World):
         return self._latest[2]
 
     def _kind_row(self, kind: Kind) -> tuple[int, ...]:
-        """Return a kind of update as kernels read it: `prism.social.kernels.turn_kernel` has the columns.
-
-        Its effect is the action that all who have it are about to take from then on.
-        """
-        row = self._kinds.get(kind)
-        if row is None:
-            to_be = _number_in(self.actions, kind.effect) if kind.effect else -1
-            if not kind.source:
-                row = (col.UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
-            elif kind.source in MOVED:
-                of_row = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
-                is_end = kind.trigger == "round_ends"
-                effect_of = EFFECTS[of_row] if of_row else 0
-                change = self.changing.rows.get((kind.trigger, kind.from_state, kind.to_state), NO_CHANGE)
-                row = self._codes[kind.to_state], int(is_end), effect_of, to_be, 0, change
-            else:
-                row = col.UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
-            self._kinds[kind] = row
+        """Return a kind of update as kernels read it: `prism.social.kernels.turn_kernel` has the columns."""
+        if kind in self._kinds:
+            return self._kinds[kind]
+        trigger, before, after, source = kind[:4]
+        to_be = _number_in(self.actions, kind.effect) if kind.effect else -1  # what all who have it are about to do
+        row: tuple[int, ...] = (col.UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question, which nobody commits
+        if source in MOVED:
+            effect = self.behaviour.effects.get(trigger, {}).get((before, after))
+            change = self.changing.rows.get((trigger, before, after), NO_CHANGE)
+            is_end = int(trigger == "round_ends")
+            row = self._codes[after], is_end, EFFECTS[effect] if effect else 0, to_be, 0, change
+        elif source:
+            row = col.UNMOVED, 0, 0, to_be, int(source == "quarantine"), NO_CHANGE
+        self._kinds[kind] = row
         return row
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
@@ -442,17 +423,16 @@ class SocialWorld(World):
 
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:
         self.interventions.append(intervention)
+        number = self.population.number
         if intervention.publish is not None:
-            author = self.population.number(intervention.publish.author)
+            author = number(intervention.publish.author)
             self.network.publish_from_outside(author, tick, intervention.publish)
             if self.memory is not None:
                 self.memory.add_events(tick, events_in(tick, self.network.happened[-1]))
         until = intervention.until_round
         for agent in intervention.silence or ():
-            ends = col.FOREVER if until is None else (until - 1) * self.ticks_per_round
-            self.people["silent"][self.population.number(agent)] = ends
+            self.people["silent"][number(agent)] = col.FOREVER if until is None else (until - 1) * self.ticks_per_round
         self._adopt(intervention)
-        number = self.population.number
         changed = {(number(one), number(other)): True for one, other in intervention.follow or ()}
         changed |= {(number(one), number(other)): False for one, other in intervention.unfollow or ()}
         self.network.change_ties(changed)
@@ -466,15 +446,14 @@ class SocialWorld(World):
     # Displays of a run
 
     def totals(self) -> dict[str, Any]:
-        done = sum(self.network.counts.values()) - self.network.from_outside
-        engagements = sum(self.network.counts.values()) - self.network.counts["posts"]
-        cascades = self.network.cascades.totals()
+        counts, cascades = self.network.counts, self.network.cascades.totals()
+        done, engagements = sum(counts.values()) - self.network.from_outside, sum(counts.values()) - counts["posts"]
         # Reshares received are counted only if a measure reads them.
         received = self.network.reshares_received
         reshares = np.zeros(self.population.size, dtype=np.int64) if received is None else received
         moment = Moment(self.network.state.t.ties.followers, reshares, self.traits.column)
         return {
-            **self.network.counts,
+            **counts,
             **self._changed(),
             **self.realised.counts(),
             **cascades,
@@ -491,22 +470,18 @@ class SocialWorld(World):
         about = "Posts by what they are: original, reply or reshare."
         rows = [("posts", about, {"kind": kind}, counts[name]) for kind, name in kinds.items()]
         rows.append(("likes", "Likes given.", {}, counts["likes"]))
-        for name, count in self._changed().items():
-            if name == "attribute_changes":
-                rows.append((name, "Changes of people's attributes by themselves.", {}, count))
-            else:
-                about = "Ties that people have changed, by what they did."
-                rows.append(("tie_changes", about, {"kind": name.removesuffix("s")}, count))
+        changed, about = self._changed(), "Ties that people have changed, by what they did."
+        of_attributes = changed.pop("attribute_changes", None)
+        rows += [("tie_changes", about, {"kind": name.removesuffix("s")}, count) for name, count in changed.items()]
+        if of_attributes is not None:
+            rows.append(("attribute_changes", "Changes of people's attributes by themselves.", {}, of_attributes))
         return [
             Measure(name=f"prism_{name}_total", help=about, kind="counter", labels=labels, value=count)
             for name, about, labels, count in rows
         ]
 
     def _changed(self) -> dict[str, int]:
-        """Return `{kind of change: how often so far}`, of the kinds that their chart or that of the past has.
-
-        A fork may have another chart than its past.
-        """
+        """Return `{kind of change: how often so far}`, of the kinds that the chart or that of a past has."""
         effects = {effect.removesuffix("_root") for rows in self.behaviour.effects.values() for effect in rows.values()}
         ties = {name: n for name, n in self.network.tie_counts.items() if n or name.removesuffix("s") in effects}
         count = self.changing.count
@@ -635,12 +610,7 @@ class SocialWorld(World):
         self.network.state.t = t._replace(settings=settings, **fresh)
         if not is_whole:
             self.network.is_written = False
-            self._begin_counts()
-
-    def _begin_counts(self) -> None:
-        t = self.network.state.t
-        for counted in (t.inside, t.counts.feeds):
-            counted[:] = 0
+            self.take_states()
 
     def acts(self, updates: Updates | None) -> Ints:
         """Return the acts of updates that are to be applied: a row each, first the person, in the order of people."""
@@ -674,10 +644,7 @@ class SocialWorld(World):
         self.changing.put(changes)
 
     def take_counts(self) -> Ints:
-        feeds = self.network.state.t.counts.feeds
-        found = feeds.copy()
-        feeds[:] = 0
-        return found
+        return _taken(self.network.state.t.counts.feeds)
 
     def add_counts(self, counts: Ints) -> None:
         t = self.network.state.t
@@ -688,9 +655,8 @@ class SocialWorld(World):
 
     def take_states(self) -> Ints:
         """Return what the own people have added to counts of states since the last call."""
-        found = self.network.state.t.inside.copy()
-        self._begin_counts()
-        return found
+        self.take_counts()
+        return _taken(self.network.state.t.inside)
 
     def add_states(self, counts: Ints) -> None:
         self.network.state.t.inside[:] += counts
@@ -710,6 +676,13 @@ class SocialWave(Wave[PostView]):
 
     def encoded(self) -> Encoded | None:
         return self._world.encoded(self.tick, self.agents, self.codes)
+
+
+def _taken(counts: Ints) -> Ints:
+    """Return counts, which begin at 0 again."""
+    found = counts.copy()
+    counts[:] = 0
+    return found
 
 
 def _number_in(names: list[str], name: str) -> int:

@@ -142,14 +142,14 @@ def latest(run: Run) -> str:
 def test_a_draft_becomes_the_text_of_the_next_post_and_of_no_other(action: str) -> None:
     run = living()
     post = run.world.network.living.first
-    run.world.current[0] = post
+    run.world.people["current"][0] = post
     for text in ("Night trains are back.", ""):
         draft = Draft(action, text) if text else action
         move(run, 0, "decides", ("evaluating", "composing"), draft)
         move(run, 0, "compose_done", ("composing", f"engaging_{action}"))
         assert run.world.pending(0) == action
         move(run, 0, "action_done", (f"engaging_{action}", "resting"))
-        run.world.current[0] = post
+        run.world.people["current"][0] = post
         assert (latest(run) == "Night trains are back.") == bool(text)
         assert run.world.drafts == {}
 

@@ -88,7 +88,9 @@ async def test_quarantine_ends_all_triggers() -> None:
 @catalogue("source", [Source.NO_ROW, Source.CRASH])
 async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source) -> None:
     run = await Run().advance(5)
-    agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.state(a) is AgentState.SCROLLING)
+    agent, entered = next(
+        (a, run.world.people["entered"][a]) for a in range(60) if run.world.state(a) is AgentState.SCROLLING
+    )
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
     following = run.world.triggers_known[run.world.people["next"][agent]]
     assert (following, run.world.network.state.t.due[agent]) == ("timeout", max(6, entered + 5))
