@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from enum import StrEnum
 from functools import cached_property, partial
@@ -43,8 +43,7 @@ from prism.social.world import SocialWorld
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 from prism.statechart.behaviour import Reader
 
-CHECKPOINT_TICKS = 500
-CHECKPOINT_PERSON_TICKS = 10_000_000
+CHECKPOINT_TICKS, CHECKPOINT_PERSON_TICKS = 500, 10_000_000
 """The most ticks between two checkpoints, and the ticks times people: of a million people every tenth tick, so that a
 run which is killed, or ended within a tick that takes too long, does only minutes of work again."""
 HISTORY_DEPTH = 50
@@ -100,14 +99,11 @@ class SocialDomain:
         looks: bool = False,
     ) -> None:
         _check_interventions(config, population)
-        self.config = config
-        self.population = population
+        self.config, self.population = config, population
         self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
-        self._draws = config.simulation.seed
-        self._is_ready = False
-        self._reader: ChangeReader | None = None
+        self._draws, self._is_ready = config.simulation.seed, False
         states, own = self.behaviour.states, {"__slots__": (), "states": self.behaviour.states}
         self._person_type: type[SocialAgent] = (
             SocialAgent if states is AgentState else type("SocialAgent", (SocialAgent,), own)
@@ -146,21 +142,15 @@ class SocialDomain:
         alike = () if people.homophily is None else (str(people.homophily),)
         posts = post_lines(self.config.population.posts.file, people.posts, self.config.population.topics)
         margins = () if people.margins is None else people.margins.lines
-        return (*people.understood, *graph, *people.joins, *margins, *alike, *posts, *self._named())
-
-    def _named(self) -> Iterator[str]:
-        people = self.population
-        if not people.ids:
-            return
         named = [
             f"{place} {agent} is {shown(people.name(people.number(agent)))}"
             for place, agent in islice(placed_agents(self.config.interventions), JOINS_SHOWN)
+            if people.ids
         ]
-        if named:
-            yield f"first people of interventions: {', '.join(named)}"
+        of_interventions = (f"first people of interventions: {', '.join(named)}",) if named else ()
+        return (*people.understood, *graph, *people.joins, *margins, *alike, *posts, *of_interventions)
 
     def notes(self) -> list[str]:
-        """Return a line for each probability of people that a setting would raise above 1; it stays at 1."""
         return [*self.world.capped()]
 
     def no_effect(self) -> list[NoEffect]:
@@ -170,7 +160,6 @@ class SocialDomain:
         return rows_with_functions(self.chart)
 
     def anew(self, draws: int) -> SocialDomain:
-        """Return these people on the same feed at the beginning."""
         embedded = copy(self._embedded)
         embedded.begin(draws)
         fresh = SocialDomain(self.config, self.population, self.behaviour, embedded)
@@ -219,11 +208,13 @@ class SocialDomain:
     def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
         if not self.world.changing.rows:
             return {}
-        if self._reader is None:
-            self._reader = ChangeReader(self.behaviour, self.config.population)
         person = self.agent(agent_id)
         person.tick = tick
         return self._reader.read(trigger, person, self.world.view(agent_id, tick))
+
+    @cached_property
+    def _reader(self) -> ChangeReader:
+        return ChangeReader(self.behaviour, self.config.population)
 
     @property
     def fields(self) -> SocialDomain:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -34,8 +35,7 @@ from prism.social.posts.post import NO_POST, TEMPLATES, Post, PostKind, PostView
 from prism.social.state import NUMBERS_MAX, RINGS, SocialState
 from prism.social.vocabulary import ON_TIES, Effect
 
-DEFAULT_RELEVANCE = RelevanceConfig()
-
+_RELEVANCE: Final = RelevanceConfig()
 EFFECTS: Final[Mapping[str, int]] = {
     Effect.LIKE: col.LIKE,
     Effect.REPLY: col.REPLY,
@@ -57,6 +57,7 @@ _NUMBERS: Final = (
     *("topic_match", "appeal", "fatigue", "quality", "exposures", "origin", "viewed"),
 )
 """The numbers of a view, in the order in which `PostView` has them."""
+_numbers_of: Final = attrgetter(*_NUMBERS)
 _ROOM: Final = 2 + 2 * NUMBER_BYTES + 2 + FIELDS * NUMBER_BYTES
 """The most bytes of a trigger but for the texts in it."""
 
@@ -163,13 +164,10 @@ class Network:
         feed: FeedConfig,
         seed: int,
         ticks_per_round: int,
-        relevance: RelevanceConfig = DEFAULT_RELEVANCE,
+        relevance: RelevanceConfig = _RELEVANCE,
         quality_sigma: float = 0.0,
     ) -> None:
-        self.population = population
-        self.feed = feed
-        self.seed = seed
-        self.ticks_per_round = ticks_per_round
+        self.population, self.feed, self.seed, self.ticks_per_round = population, feed, seed, ticks_per_round
         self.state = SocialState(population, feed, seed, ticks_per_round, relevance, quality_sigma)
         self.cascades = Cascades(self.state)
         self.living = LivingPosts(self.state)
@@ -190,13 +188,11 @@ class Network:
 
     @property
     def counts(self) -> dict[str, int]:
-        done = self.state.t.counts.done.tolist()
-        return {name: done[number] for name, number in _COUNTED.items()}
+        return {name: int(self.state.t.counts.done[number]) for name, number in _COUNTED.items()}
 
     @property
     def tie_counts(self) -> dict[str, int]:
-        done = self.state.t.counts.done.tolist()
-        return {name: done[number] for name, number in _TIES_COUNTED.items()}
+        return {name: int(self.state.t.counts.done[number]) for name, number in _TIES_COUNTED.items()}
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         self.feed = feed
@@ -247,10 +243,6 @@ class Network:
 
         Args:
             texts: `{author: text}` of the posts that are not from a template: of several by one author, the first.
-
-        Raises:
-            PrismError: the run has made `NUMBERS_MAX` posts.
-            ValueError: a person has made as many posts as ids allow.
         """
         self.check_limits(tick)
         t, rows = self.state.t, dict[str, tuple[Values, ...]]()
@@ -260,8 +252,7 @@ class Network:
             if self.reshares_received is not None:  # each counts for the author of the post reshared
                 shared = events["above"][events["what"] == col.RESHARE]
                 np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
-            for who, what, other, *_ in events[events["what"] > col.FEED].tolist():
-                self.pending.append((who, other, what))
+            self.pending += [(who, other, what) for who, what, other, *_ in events[events["what"] > col.FEED].tolist()]
             if texts:
                 authors = events["who"][np.isin(events["what"], MADE)].tolist()
                 self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
@@ -272,11 +263,7 @@ class Network:
         return rows
 
     def rows_of(self, events: NDArray[Any], taken: int) -> dict[str, tuple[Values, ...]]:
-        """Return what took place as rows of the tables of feeds.
-
-        Args:
-            events: as kernels note them; taken: the number of the first post that they have made.
-        """
+        """Return events as rows of the tables of feeds; `taken` is the number of the first post that they have made."""
         found: dict[str, tuple[Values, ...]] = {}
         what, t = events["what"], self.state.t
         made = events[(what == col.PUBLISH) | (what == col.REPLY) | (what == col.RESHARE)]
@@ -297,8 +284,6 @@ class Network:
             found[TIES.name] = tied["who"], tied["what"] - col.FOLLOW, tied["post"], tied["above"]
         readers = events["who"][what == col.FEED]
         if len(readers):
-            # The feeds that people were shown: the reader, the place and the post of each row.
-            t = self.state.t
             shown = t.people["shown"][readers].astype(np.int64)
             lengths = np.maximum(shown, 1)
             who, places = np.repeat(readers, lengths), places_in_lists(lengths)
@@ -313,7 +298,7 @@ class Network:
 
         Raises:
             PrismError: the run has as many posts as it can have.
-            ValueError: a person has as many posts as one can have.
+            ValueError: a person has as many posts as ids allow.
         """
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
@@ -330,12 +315,9 @@ class Network:
         return post.text or self._written(post.kind, post.given, post.topics, post.author, post.created)
 
     def _written(self, kind: PostKind, given: int, topics: tuple[str, ...], author: int, tick: int) -> str:
-        """Return the text of a post that its author has not written: that in the file of posts, or from a template.
-
-        A reshare has the text of its root.
-        """
+        """Return the text of a post that its author has not written: of the file of posts, or from a template."""
         if given and kind != PostKind.REPLY:
-            return self.state.given[given].text
+            return self.state.given[given].text  # a reshare has that of its root
         return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
     def post(self, post: int) -> Post | None:
@@ -362,32 +344,15 @@ class Network:
 
     def _view_of(self, tick: int, view: Any) -> PostView:
         author, created, topics = view.author, view.created, self.state.topics[view.topics]
+        text = self.state.texts.get(view.number) or self._written(KINDS[view.kind], view.given, topics, author, created)
         more: Any = ()
         if self.view_type is not PostView:
             of_author = {} if self.attributes_of is None else self.attributes_of(author)
             more = of_author, self.state.given[view.given].attributes
-        return self.view_type(
-            view.id,
-            author,
-            self.population.name(author),
-            self.state.texts.get(view.number) or self._written(KINDS[view.kind], view.given, topics, author, created),
-            topics,
-            tick - created,
-            view.likes,
-            view.replies,
-            view.reshares,
-            view.velocity,
-            view.popularity,
-            view.followed == 1,
-            view.topic_match,
-            view.appeal,
-            view.fatigue,
-            view.quality,
-            view.exposures,
-            view.origin,
-            view.viewed,
-            *more,
-        )
+        likes, replies, reshares, velocity, popularity, followed, *rest = _numbers_of(view)
+        counts = likes, replies, reshares, velocity, popularity
+        name = self.population.name(author)
+        return self.view_type(view.id, author, name, text, topics, tick - created, *counts, followed == 1, *rest, *more)
 
     # Counts and displays of the network
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from prism.config import Config
 from prism.config.attributes import MEASURES, OF_TIES, measure_name
@@ -17,21 +17,15 @@ from prism.social.vocabulary import Effect, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.wording import counted
 
-_AGENT: Final = "agent."
-
 
 def no_effect_before(config: Config, behaviour: Behaviour[Any]) -> list[NoEffect]:
-    """Return what will have no effect in a run of people on a feed."""
     delays = long_delays(config, behaviour)
     return [
         *(NoEffect(kind="delay", place=each.state, message=each.message) for each in delays),
-        *unread_attributes(config, behaviour),
-        *fixed_measures(config, behaviour),
+        *_unread_attributes(config, behaviour),
+        *_fixed_measures(config, behaviour),
         *idle_interventions(config),
     ]
-
-
-# Delays
 
 
 def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
@@ -54,10 +48,7 @@ def long_delays(config: Config, behaviour: Behaviour[Any]) -> Iterator[Finding]:
         yield Finding(kind=FindingKind.TOO_LONG, state=state, trigger=delay.trigger, message=message)
 
 
-# Attributes
-
-
-def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
+def _unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
     """Yield people's own attributes that nothing in the run reads; nothing if the chart has a function."""
     declared = config.population.attributes
     if not declared or config.oracle.sharing.by != "none" or rows_with_functions(behaviour.chart):
@@ -66,25 +57,25 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
     read = {
         *(of_reader(name) for each in guards if each is not None for name in each.fields),
         *(delay.field for delay in behaviour.delays.values()),
-        *(_AGENT + name for name in config.oracle.choice.attributes),
+        *(f"agent.{name}" for name in config.oracle.choice.attributes),
         *map(of_reader, behaviour.read_outside_guards),
         *map(of_reader, scored_by(config)),
-        f"{_AGENT}{config.feed.across}",
+        f"agent.{config.feed.across}",
         *(change.field.name for change in behaviour.all_changes),  # a study looks at the attributes that people change
-        *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),
-        f"{_AGENT}{config.population.graph.homophily.by}",
-        f"{_AGENT}{config.llm.by.attribute}",
+        *(f"agent.{each.attribute}" for each in map(measure_name, config.population.measures) if each is not None),
+        f"agent.{config.population.graph.homophily.by}",
+        f"agent.{config.llm.by.attribute}",
     }
     asks_model = config.oracle.backend != "choice" and config.statechart.oracle_enabled
     told = template_of(config.llm.prompt).placeholders if asks_model else ()
     tells_all = not PERSONAS.isdisjoint(told)
     for name, attribute in declared.items():
-        if _AGENT + name not in read and not ((tells_all and attribute.prompt) or f"attributes.{name}" in told):
+        if f"agent.{name}" not in read and not ((tells_all and attribute.prompt) or f"attributes.{name}" in told):
             message = "nothing in the run reads it: no condition, no delay, no weight and no model"
             yield NoEffect(kind="attribute", place=f"{ATTRIBUTES}.{name}", message=message)
 
 
-def fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
+def _fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
     """Yield the measures of people and ties that nothing in a run moves."""
     changed = {change.name for change in behaviour.all_changes}
     effects = {effect for by_ends in behaviour.effects.values() for effect in by_ends.values()}

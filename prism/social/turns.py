@@ -164,9 +164,8 @@ class SocialTurns(Turns):
         if not network.has_plain_views:
             return None
         agents, codes = wave.agents[places], numbers[places]
-        if (world.people["current"][agents] < network.living.first).any() or not self._with_view[
-            wave.codes[places]
-        ].all():
+        is_seen = world.people["current"][agents] >= network.living.first
+        if not (is_seen & self._with_view[wave.codes[places]]).all():
             return None
         views = network.see(agents, wave.tick)
         columns = network.words.in_columns(wave.tick, views)

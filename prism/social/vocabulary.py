@@ -39,9 +39,7 @@ class Effect(StrEnum):
 
 ACTIONS_ON_POSTS: Final = (Effect.LIKE.value, Effect.REPLY.value, Effect.RESHARE.value, Effect.POST.value)
 """The actions that people may be about to take: each has the effect of its name."""
-
 ON_TIES: Final = tuple(effect for effect in Effect if effect not in ACTIONS_ON_POSTS)
-"""The effects on ties."""
 
 
 @unique
