@@ -1,10 +1,11 @@
 """Acts of people in a network without a world, what came of them, and the posts and feeds that people then see."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from prism.columns import Column, Ints
+from prism.columns import Column
 from prism.events import NUMBER_BITS
 from prism.social import tables as col
 from prism.social.kernels import post_kernel, turn_kernel
@@ -16,27 +17,18 @@ from prism.social.vocabulary import Effect
 
 def publish(network: Network, author: int, tick: int, text: str = "") -> Post:
     """Return a new original."""
-    act(network, author, Effect.POST, NO_POST, tick, text)
+    act(Effect.POST, network, author, NO_POST, tick, text)
     return network.living.made(np.array([network.living.end - 1]))[0]
 
 
-def like(network: Network, person: int, post: int, tick: int) -> None:
-    act(network, person, Effect.LIKE, post, tick)
-
-
-def reply(network: Network, person: int, post: int, tick: int) -> None:
-    act(network, person, Effect.REPLY, post, tick)
-
-
-def reshare(network: Network, person: int, post: int, tick: int) -> None:
-    act(network, person, Effect.RESHARE, post, tick)
-
-
-def act(network: Network, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
+def act(effect: Effect, network: Network, person: int, post: int, tick: int, text: str = "") -> None:
     """Carry out an effect on a post, by its id."""
     network.state.make_room(1)
     post_kernel.act(network.state.held, person, EFFECTS[effect], network.living.number(post), tick)
     network.take_in(tick, {person: text} if text else {})
+
+
+like, reply, reshare = (partial(act, effect) for effect in (Effect.LIKE, Effect.REPLY, Effect.RESHARE))
 
 
 def post_id(author: int, number: int) -> int:
@@ -84,30 +76,22 @@ def columns_of(network: Network) -> list[Column]:
     return [*network.common(), *network.about(everybody)]
 
 
-def view_of(network: Network, agent: int, post: int, tick: int) -> PostView | None:
-    """Put a post into a person's view at a tick, and return the view; None if the post is forgotten."""
-    number = network.living.number(post)
-    if number == NO_POST:
-        return None
+def view_of(network: Network, agent: int, post: int, tick: int) -> PostView:
+    """Put a post, by its id, into a person's view at a tick, and return the view."""
     people = network.state.t.people
-    people["current"][agent], people["came"][agent] = number, tick
+    people["current"][agent], people["came"][agent] = network.living.number(post), tick
     return network.views(np.array([agent]), tick)[0]
 
 
 def opened(network: Network, agent: int, tick: int) -> list[int]:
     """Begin a person's session as a turn into a state in which people browse does; return the ids of the feed."""
-    return opened_by(network, np.array([agent]), tick)[0]
-
-
-def opened_by(network: Network, agents: Ints, tick: int) -> list[list[int]]:
-    """Begin the sessions of people who are all in the first one's state; return the ids of their feeds."""
-    network.state.make_room(len(agents))
-    t, people, state = network.state.t, network.state.t.people, int(network.state.t.people["state"][agents[0]])
+    network.state.make_room(1)
+    t, people, agents = network.state.t, network.state.t.people, np.array([agent])
+    state = int(people["state"][agent])
     role = int(t.roles[state])
     t.roles[state] = BROWSE
-    people["session_round"][agents], people["left"][agents] = (tick + 1) // network.ticks_per_round, CLOSED
+    people["session_round"][agent], people["left"][agent] = (tick + 1) // network.ticks_per_round, CLOSED
     turn_kernel.apply(network.state.held, tick, agents, np.zeros_like(agents), np.array([[state, 0, 0, -1, 0]]))
     t.roles[state] = role
     network.take_in(tick, {})
-    shown = (t.feed[agent, : people["shown"][agent]].astype(np.int64) for agent in agents)
-    return [network.living.ids(numbers).tolist() for numbers in shown]
+    return [*network.living.ids(t.feed[agent, : people["shown"][agent]].astype(np.int64)).tolist()]

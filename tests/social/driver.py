@@ -31,13 +31,7 @@ Answer = Callable[[Question[PostView]], str] | None
 
 
 class Run:
-    """A domain, its people, and everything that has happened so far.
-
-    Args:
-        config: the run's configuration.
-        answer: settles questions; by default the embedded oracle does.
-        behaviour: people's chart.
-    """
+    """A domain, its people, and everything that has happened so far; `answer` settles questions, or the oracle does."""
 
     def __init__(
         self, config: Config = SMALL, answer: Answer = None, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR
@@ -94,14 +88,11 @@ def moves(updates: Sequence[Update[str]]) -> Counter[tuple[str, str]]:
 
 
 def with_deliberation(ticks: int, config: Config = SMALL) -> Config:
-    """Return the configuration in which people deliberate for so many ticks."""
     people = msgspec.structs.replace(config.population, deliberation_minutes=float(ticks))
     return msgspec.structs.replace(config, population=people)
 
 
 class Shown(NamedTuple):
-    """A post in a person's view."""
-
     agent: int
     tick: int
     view: PostView

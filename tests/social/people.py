@@ -24,26 +24,10 @@ def person(state: AgentState = AgentState.EVALUATING, *, agent_id: int = 0, **di
 
 def view(**differences: Any) -> PostView:
     """Return a post without topics by an author who is not followed."""
-    return PostView(
-        **{
-            "id": 1,
-            "author": 9,
-            "author_name": "Bo",
-            "text": "Hello",
-            "topics": (),
-            "age_ticks": 0,
-            "likes": 0,
-            "replies": 0,
-            "reshares": 0,
-            "velocity": 0.0,
-            "popularity": 0.0,
-            "followed": False,
-            "topic_match": 0.0,
-            "appeal": 0.0,
-            "fatigue": 0.0,
-            **differences,
-        }
-    )
+    counts = dict.fromkeys(("age_ticks", "likes", "replies", "reshares"), 0)
+    shares = dict.fromkeys(("velocity", "popularity", "topic_match", "appeal", "fatigue"), 0.0)
+    plain = {"id": 1, "author": 9, "author_name": "Bo", "text": "Hello", "topics": (), "followed": False}
+    return PostView(**{**plain, **counts, **shares, **differences})
 
 
 def relevant(share: float) -> PostView:

@@ -48,9 +48,7 @@ def copied(net: Network, **feed: Any) -> Network:
 
 
 def seen(net: Network, agent: int, post: int, tick: int = 9) -> PostView:
-    found = view_of(net, agent, post, tick)
-    assert found is not None
-    return found
+    return view_of(net, agent, post, tick)
 
 
 def reshared(net: Network, agent: int, post: int, tick: int) -> Post:

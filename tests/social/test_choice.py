@@ -27,24 +27,11 @@ LIKE, REPLY, RESHARE = AgentState.ENGAGING_LIKE, AgentState.ENGAGING_REPLY, Agen
 TORN = [SCROLLING, LIKE, RESHARE, COMPOSING]
 CONFIG = ChoiceConfig()
 SHARE = st.floats(0.0, 1.0)
-VIEWS = st.builds(
-    lambda match, followed, popularity, fatigue: view(
-        topic_match=match, followed=followed, popularity=popularity, fatigue=fatigue
-    ),
-    SHARE,
-    st.booleans(),
-    SHARE,
-    SHARE,
-)
+VIEWS = st.builds(view, topic_match=SHARE, followed=st.booleans(), popularity=SHARE, fatigue=SHARE)
 
 
 def oracle(seed: int = 0, **coefficients: Any) -> ChoiceOracle:
     return ChoiceOracle(msgspec.structs.replace(CONFIG, **coefficients), seed)
-
-
-def chance(option: AgentState, post: PostView, *, activity: float = 0.35, **coefficients: Any) -> float:
-    agent = person(persona=persona(activity=activity))
-    return chances(oracle(**coefficients), agent, TORN, post)[TORN.index(option)]
 
 
 @given(VIEWS, st.lists(st.sampled_from(AgentState), min_size=1, max_size=8, unique=True), st.floats(0.01, 10.0))
@@ -69,8 +56,8 @@ def test_without_a_post_only_the_constants_count() -> None:
 
 
 def test_the_smallest_scale_does_not_overflow() -> None:
-    post = view(topic_match=1.0, followed=True)
-    assert chance(LIKE, post, scale=0.001, like=100.0, topic=100.0, tie=100.0) == pytest.approx(1.0)
+    steep = oracle(scale=0.001, like=100.0, topic=100.0, tie=100.0)
+    assert chances(steep, person(), TORN, view(topic_match=1.0, followed=True))[1] == pytest.approx(1.0)
 
 
 STUDY = """\
@@ -88,23 +75,24 @@ oracle:
       region: {north: 0.2}
 """
 VALUES = st.fixed_dictionaries(
-    {
-        "ideology": st.floats(-1, 1),
-        "age": st.integers(13, 99),
-        "verified": st.booleans(),
-        "region": st.sampled_from(["north", "south"]),
-    }
+    {"ideology": st.floats(-1, 1), "verified": st.booleans(), "region": st.sampled_from(["north", "south"])}
 )
+ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, st.floats(-1.0, 1.0)))
+WEIGHTS = st.dictionaries(st.sampled_from(TRAITS), st.floats(-3, 3))
 
 
-@given(VALUES)
-def test_an_attribute_counts_in_every_option_that_engages_by_its_weight(values: dict[str, Any]) -> None:
-    oracle = ChoiceOracle(load_config(STUDY).oracle.choice, 0)
-    plain = ChoiceOracle(ChoiceConfig(), 0)
-    agent, post = SocialAgent(persona=persona(attributes=values)), view(topic_match=0.5)
+@given(VALUES, ANY_TRAITS, WEIGHTS)
+def test_an_attribute_or_trait_counts_in_every_option_that_engages_by_its_weight(
+    values: dict[str, Any], traits: Traits, weights: dict[str, float]
+) -> None:
+    coefficients: dict[str, Any] = {**dict.fromkeys(TRAITS, 0.0), **weights}
+    weighing = ChoiceOracle(msgspec.structs.replace(load_config(STUDY).oracle.choice, **coefficients), 0)
+    somebody = SocialAgent(persona=persona(attributes={**values, "age": 30}, traits=traits))
     expected = 0.3 * values["ideology"] + 0.5 * values["verified"] + (0.2 if values["region"] == "north" else 0.0)
-    for option in (AgentState.ENGAGING_LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING):
-        gained = utility(oracle, agent, option, post) - utility(plain, agent, option, post)
+    expected += math.fsum(weight * getattr(traits, trait) for trait, weight in weights.items())
+    plain, post = SocialAgent(persona=persona()), view(topic_match=0.5)
+    for option in (LIKE, RESHARE, COMPOSING, REPLY):
+        gained = utility(weighing, somebody, option, post) - utility(oracle(), plain, option, post)
         assert gained == pytest.approx(expected, abs=1e-9)
 
 
@@ -132,10 +120,6 @@ def test_a_weight_that_does_not_fit_is_refused_by_its_key(text: str, message: st
     assert refusal(with_weights(text)) == f"{PLACE}{message}"
 
 
-TRAIT = st.floats(-1.0, 1.0)
-ANY_TRAITS = st.builds(Traits, **dict.fromkeys(TRAITS, TRAIT))
-
-
 def test_traits_come_from_columns_and_a_blank_one_is_0() -> None:
     config = PopulationConfig(columns={"openness": "O", "extraversion": "E"})  # type: ignore[arg-type]
     table = b"user_id,name,following_agentid_list,user_char,O,E\n1,Ada,[],,0.5,-1\n2,Bo,[],,,1\n"
@@ -145,18 +129,6 @@ def test_traits_come_from_columns_and_a_blank_one_is_0() -> None:
     assert personas_from_profiles(parse_profiles(table, "p.csv"), 7, PopulationConfig())[0].traits == NEUTRAL
     with pytest.raises(InputError, match=r"^p\.csv:2: O: expected float -1 to 1, got '5'$"):
         parse_profiles(table.replace(b"0.5", b"5"), "p.csv", config)
-
-
-@given(ANY_TRAITS, st.dictionaries(st.sampled_from(TRAITS), st.floats(-3, 3)))
-def test_a_trait_counts_in_every_option_that_engages_by_its_weight(traits: Traits, weights: dict[str, float]) -> None:
-    post = view(topic_match=0.5)
-    flat = dict.fromkeys(TRAITS, 0.0)
-    agent, plain = SocialAgent(persona=persona(traits=traits)), SocialAgent(persona=persona())
-    oracle = ChoiceOracle(ChoiceConfig(**{**flat, **weights}), 0)  # type: ignore[arg-type]
-    expected = math.fsum(weight * getattr(traits, trait) for trait, weight in weights.items())
-    for option in (LIKE, AgentState.ENGAGING_RESHARE, AgentState.COMPOSING, AgentState.ENGAGING_REPLY):
-        gained = utility(oracle, agent, option, post) - utility(oracle, plain, option, post)
-        assert gained == pytest.approx(expected, abs=1e-9)
 
 
 def test_people_of_a_trait_intend_what_its_coefficient_says() -> None:

@@ -3,15 +3,14 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from prism.agents import Question
 from prism.config import Config, LLMConfig
 from prism.config.interventions import InterventionConfig, PublishConfig
-from prism.events import Event, TieChanged, events_in
+from prism.events import TieChanged, events_in
 from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.wording import ago
@@ -26,24 +25,7 @@ def remembering(lines: int, config: Config = SMALL) -> Config:
     return msgspec.structs.replace(config, llm=LLMConfig(memory=lines))
 
 
-class Happened(NamedTuple):
-    """An event at a tick."""
-
-    tick: int
-    event: Event
-
-
-async def witnessed(run: Run, ticks: int) -> list[Happened]:
-    """Return the events of a run of so many ticks."""
-    found = []
-    for tick in range(ticks):
-        await run.advance(1)
-        found += [Happened(tick, event) for event in events_in(tick, run.world.take_rows())]
-    return found
-
-
 def memory_of(question: Question[PostView]) -> tuple[str, ...]:
-    """Return the lines that a question has."""
     assert isinstance(question.context, PersonalView)
     return question.context.memory
 
@@ -58,31 +40,29 @@ def own_of(lines: tuple[str, ...]) -> list[str]:
     return [line for line in lines if line not in others_of(lines)]
 
 
-def expected(run: Run, events: list[Happened], question: Question[PostView]) -> tuple[list[str], list[str]]:
+VERBS = {"like": "liked", "reply": "replied to", "reshare": "reshared", "publish": "posted"}
+
+
+def expected(run: Run, events: list[tuple[int, Any]], question: Question[PostView]) -> tuple[list[str], list[str]]:
     """Return the beginnings of the lines about what others did and what the person did, the latest first."""
-    of_others, own = list[str](), list[str]()
+    of_others, own, name, person = list[str](), list[str](), run.domain.population.name, question.agent
     for tick, event in events:
         if tick < question.tick:
-            when = ago((question.tick - tick) * 60.0)
-            theirs, mine = of_post(run.domain.population.name, event, question.agent)
-            of_others += [f"{when} {line}" for line in theirs]
-            own += [f"{when} {line}" for line in mine]
+            when, verb = ago((question.tick - tick) * 60.0), VERBS[event.kind]
+            author = author_of(event.post if event.parent is None else event.parent)
+            if author == person != event.agent:
+                of_others.append(f'{when} "{name(event.agent)}" {verb} your post')
+            if event.agent == person:
+                by = "" if event.kind == "publish" else f' a post by "{name(author)}"'
+                own.append(f"{when} you {verb}{by}")
     return of_others[::-1], own[::-1]
 
 
-def of_post(name: Callable[[int], str], event: Any, person: int) -> tuple[list[str], list[str]]:
-    """Return the beginnings of the lines of an effect on a feed: of others, and the person's own."""
-    author = author_of(event.post if event.parent is None else event.parent)
-    verb = {"like": "liked", "reply": "replied to", "reshare": "reshared", "publish": "posted"}[event.kind]
-    by = "" if event.kind == "publish" else f' a post by "{name(author)}"'
-    theirs = [f'"{name(event.agent)}" {verb} your post'] if author == person != event.agent else []
-    return theirs, [f"you {verb}{by}"] if event.agent == person else []
-
-
 async def test_a_question_has_everything_that_took_place_before_it_and_nothing_of_its_own_tick() -> None:
-    run = Run(with_deliberation(4, remembering(100)))
-    events = await witnessed(run, 60)
-    checked = 0
+    run, events, checked = Run(with_deliberation(4, remembering(100))), list[tuple[int, Any]](), 0
+    for tick in range(60):
+        await run.advance(1)
+        events += [(tick, event) for event in events_in(tick, run.world.take_rows())]
     for question in run.questions:
         of_others, own = expected(run, events, question)
         lines = memory_of(question)

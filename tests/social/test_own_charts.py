@@ -101,18 +101,13 @@ def test_an_option_engages_by_the_effect_of_its_row_or_of_its_delay() -> None:
     reading: Any = behaviour(text).states("reading")
     oracle = ChoiceOracle(ChoiceConfig(like=20.0, reshare=10.0, scale=0.1), 1, behaviour(text))
     plain = ChoiceOracle(ChoiceConfig(like=20.0, reshare=10.0, scale=0.1), 1, behaviour())
-    likes = [asyncio.run(oracle.ask(person(agent_id=n), reading, "sees_post", options, view())) for n in range(9)]
-    shares = [asyncio.run(plain.ask(person(agent_id=n), reading, "sees_post", options, view())) for n in range(9)]
-    assert set(likes) == {"doomscrolling"}
-    assert set(shares) == {"sharing"}
+    for asked, state in ((oracle, "doomscrolling"), (plain, "sharing")):
+        found = [asyncio.run(asked.ask(person(agent_id=n), reading, "sees_post", options, view())) for n in range(9)]
+        assert set(found) == {state}
 
 
 WRONG = [
-    (
-        "trigger: wants_to_post",
-        "trigger: wants_to_pst",
-        ":8: states.away.transitions[1]: nobody sends wants_to_pst; ",
-    ),
+    ("trigger: wants_to_post", "trigger: wants_to_pst", ":8: states.away.transitions[1]: nobody sends wants_to_pst; "),
     ("trigger: written, target: reading, effect: post", "trigger: writen, target: reading", "did you mean writen?"),
     ("role: offline", "role: browse", "initial: away needs `role: offline`"),
     ("{trigger: feed_ready, target: reading}", "{trigger: decides, target: reading}", "states.away: needs a row"),
