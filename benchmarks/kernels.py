@@ -25,7 +25,7 @@ import anyio
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
-from prism import machine_code
+from prism import kernels
 
 ACTIVATIONS: Final = 3_000_000
 """The activations that are measured of each population, about."""
@@ -39,10 +39,10 @@ def name_kernels() -> None:
     """Let every kernel be a function of its own, which is not copied into those that call it, and loaded by numba."""
     from numba.core.base import BaseContext  # noqa: PLC0415  # the process that measures loads it in any case
 
-    def linked(name: str, kept: machine_code.Kept) -> int:  # noqa: ARG001
+    def linked(name: str, kept: kernels.Kept) -> int:  # noqa: ARG001
         raise RuntimeError("numba knows where its kernels are")
 
-    machine_code.linked = linked
+    kernels.linked = linked
 
     declare = BaseContext.declare_function
 

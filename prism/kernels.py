@@ -459,7 +459,7 @@ class MachineCode:
                 if self._place is not None:
                     self._write(self._place, name, msgspec.msgpack.encode(kept))
             try:
-                return kept.result, _linked(name, kept)
+                return kept.result, linked(name, kept)
             except RuntimeError:  # with checks, or on a platform whose object files LLVM links in no process
                 _loaded.append(compiled := compiled or compiler().Compiled(self.in_numba, given))
                 return kept.result, compiled.address()
@@ -492,7 +492,7 @@ class MachineCode:
 _text_of: Final = cache(repr)
 
 
-def _linked(name: str, kept: Kept) -> int:
+def linked(name: str, kept: Kept) -> int:
     """Bring an object file into this process, and return the address of its code.
 
     Raises:

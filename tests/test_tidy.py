@@ -67,7 +67,6 @@ DOORS = {
     "actors/runs/pack.py": "a new file in place of none, and new files in a new directory",
     "actors/studies/experiments/on_ray.py": "new files in a new directory",
     "prism/kernels.py": "a cache that is looked at before it is used",
-    "prism/machine_code.py": "a cache that is looked at before it is used",
     "prism/llm/tape.py": "SQLite; its callers look for links first",
 }
 """The modules that open files for writing, and why they may."""
