@@ -242,7 +242,7 @@ class SocialTurns(Turns):
         # 5. The answers.
         new = slice(before, asked)
         columns = network.words.in_columns(log.ticks[new], log.views[new].copy())
-        agents, codes = log.agents[new].copy(), log.codes[new].copy()
+        agents, codes, options = log.agents[new].copy(), log.codes[new].copy(), log.options[new].copy()
         found[UPDATES_TABLE.name] = (log.who[:updates].copy(), log.numbers[:updates].copy()), log.ends[:done].copy()
         asks = log.asks[:done].cumsum()
         found[QUESTIONS.name] = (agents, codes, *columns), np.repeat(asks[:, None], WAVES, axis=1)
@@ -250,11 +250,9 @@ class SocialTurns(Turns):
         waiting, start = list[tuple[Questions[PostView], Ints]](), max(before, settled)
         starts = (start + begins_run(log.ticks[start:asked]).nonzero()[0]).tolist()
         for first, last in pairwise([*starts, asked]):
-            of_tick, here, tick = slice(first, last), slice(first - before, last - before), int(log.ticks[first])
-            some = Questions[PostView](
-                tick, agents[here], self.asked, codes[here], columns, CONTEXTS, first=first - before
-            )
-            waiting.append((some, log.options[of_tick].copy()))
+            here, tick = slice(first - before, last - before), int(log.ticks[first])
+            some = Questions[PostView](tick, agents[here], self.asked, codes[here], columns, CONTEXTS, first=here.start)
+            waiting.append((some, options[here]))
         return Stretch(
             ticks=done,
             tables=found,
