@@ -27,8 +27,8 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, Retried, name_of_question
 from actors.core.ports import Observer, Record
 from actors.core.state import OracleState
-from actors.oracle.admission import Admission, Call, FairQueue, WaitingQuestion, caps_of
-from actors.oracle.call import Answer, call_oracle, fallback
+from actors.oracle.admission import Admission, Answer, Call, FairQueue, WaitingQuestion, caps_of, fallback
+from actors.oracle.call import call_oracle
 from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.sharing import Sharing
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent

@@ -19,16 +19,16 @@ import structlog
 
 from actors.core.events import BreakerClosed, BreakerOpened, LimitChanged, SpendWarning, emit
 from actors.core.messages import Decided, QuestionName, name_of_question
-from actors.oracle.call import Answer, fallback
 from actors.oracle.limits import REFUSED, WAITED, BreakerState, CircuitBreaker, Pace
 from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleSpentError
 from prism.llm.failure import reasons_to
 from prism.llm.headers import GATEWAY
+from prism.llm.spending import Spending
 from prism.rng import Draw, uniform
 from prism.sharing.archetypes import Place
-from prism.statechart import Oracle
+from prism.statechart import Judgement, Oracle
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
@@ -56,6 +56,37 @@ def caps_of(config: OracleConfig) -> dict[str, float]:
     """Return `{cap: most}`, for each spend cap that is set: `calls`, `tokens` and `usd`."""
     caps = {"calls": config.max_calls, "tokens": config.max_tokens, "usd": config.max_usd}
     return {name: most for name, most in caps.items() if most is not None}
+
+
+class Answer(NamedTuple):
+    """The answer to a question: that of the oracle, or a fallback.
+
+    Args:
+        source: a `Source`: who took it.
+        reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
+        detail: what happened, in words, for the log.
+        content: what the oracle answered besides the option.
+        is_unreadable: True if the model answered, and what it said is of no use.
+        method: how the oracle found its answer; empty for a fallback.
+        spent: the calls to a model that it took.
+    """
+
+    state: str
+    source: str
+    reason: str = ""
+    detail: str = ""
+    content: str = ""
+    retry_after_s: float = 0.0
+    is_rate_limited: bool = False
+    is_unreadable: bool = False
+    method: str = ""
+    spent: Spending = ()
+    judgement: Judgement | None = None
+
+
+def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
+    """Return the first option, with the reason why there is no usable answer."""
+    return Answer(question.options[0], source, reason, detail)
 
 
 class WaitingQuestion(NamedTuple):

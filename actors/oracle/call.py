@@ -1,52 +1,29 @@
-"""One call to an oracle, and its answer: an option in any case, with a reason if it is a fallback."""
+"""One call to an oracle, and single calls: each question is asked once, within the limits, and not again if it fails.
+
+Single calls are for questions that no run waits for. While the server is away they wait like those of a run; in a
+configuration that takes fallbacks then, they are not asked.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
+from actors.oracle.admission import Admission, Answer, Call, fallback
 from prism.agents import Question, Source, StatefulAgent
+from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
-from prism.llm.spending import Spending
-from prism.statechart import Judgement, Oracle
+from prism.llm.spending import Ledger, cost_usd, metered, tokens_of
+from prism.statechart import Oracle
 from prism.wording import clauses
-
-
-class Answer(NamedTuple):
-    """The answer to a question: that of the oracle, or a fallback.
-
-    Args:
-        source: a `Source`: who took it.
-        reason: why it is a fallback, a word from a closed set; empty for an answer of the oracle.
-        detail: what happened, in words, for the log.
-        content: what the oracle answered besides the option.
-        is_unreadable: True if the model answered, and what it said is of no use.
-        method: how the oracle found its answer; empty for a fallback.
-        spent: the calls to a model that it took.
-    """
-
-    state: str
-    source: str
-    reason: str = ""
-    detail: str = ""
-    content: str = ""
-    retry_after_s: float = 0.0
-    is_rate_limited: bool = False
-    is_unreadable: bool = False
-    method: str = ""
-    spent: Spending = ()
-    judgement: Judgement | None = None
-
-
-def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
-    """Return the first option, with the reason why there is no usable answer."""
-    return Answer(question.options[0], source, reason, detail)
 
 
 async def call_oracle(
@@ -105,3 +82,64 @@ async def call_oracle(
             retry_after_s=error.retry_after_s,
             is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
         )
+
+
+class SingleCalls:
+    """The calls for some questions, in the tasks of the caller. The spend caps hold for these calls alone.
+
+    Args:
+        samples: above 0, it is asked for probabilities, counted from so many answers if it has none.
+    """
+
+    def __init__(
+        self, oracle: Oracle[Any], config: OracleConfig, prices: PricesConfig, tasks: TaskGroup, samples: int = 0
+    ) -> None:
+        self._oracle = oracle
+        self._samples = samples
+        self._prices = prices
+        self._tasks = tasks
+        self._admission = Admission(config, oracle, self._used)
+        self._calls = self._under_way = 0
+        self.spent = Ledger()
+        self._ended = asyncio.Event()
+
+    def _used(self) -> dict[str, float]:
+        usd = cost_usd(self.spent, self._prices) or 0.0
+        return {"calls": self._calls, "tokens": tokens_of(self.spent), "usd": usd}
+
+    async def ask(
+        self, agent: StatefulAgent[Any], question: Question[Any], on_answer: Callable[[Answer], None]
+    ) -> None:
+        """Start the call for a question as soon as the limits allow it. An answer that is computed comes at once."""
+        while True:  # until it may start
+            now, self._ended = anyio.current_time(), asyncio.Event()
+            waiting = self._admission.arrived(question, now)  # the deadline is for the call alone
+            if (refusal := self._admission.refusal(waiting, now)) is not None:
+                on_answer(refusal)
+                return
+            wait_s = max(self._admission.room_delay(waiting, self._under_way, now), self._admission.delay(now))
+            if wait_s <= 0.0:
+                break
+            with anyio.move_on_after(wait_s):
+                await self._ended.wait()
+        self._calls += 1
+        self._under_way += 1
+        call = self._admission.begin(waiting, now)
+        if self._oracle.waits:
+            self._tasks.start_soon(self._call, agent, question, call, on_answer)
+        else:
+            await self._call(agent, question, call, on_answer)
+
+    async def _call(
+        self, agent: StatefulAgent[Any], question: Question[Any], call: Call, on_answer: Callable[[Answer], None]
+    ) -> None:
+        """Ask the oracle. Raises: OracleOutageError after an outage longer than a run waits, OracleUnavailableError."""
+        with metered() as ledger:
+            answer = await call_oracle(self._oracle, agent, question, call.within_s, self._samples)
+        self.spent.add(ledger)
+        self._under_way -= 1
+        self._ended.set()
+        if answer.reason:  # another asking does not get this failure from a tape
+            await self._oracle.before_retry(agent, question.trigger, question.context, answer.reason)
+        on_answer(answer)
+        self._admission.ended(call, answer, anyio.current_time())

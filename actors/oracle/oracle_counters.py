@@ -10,8 +10,7 @@ import structlog
 
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import Effort, OracleState, SharingState
-from actors.oracle.admission import WaitingQuestion
-from actors.oracle.call import Answer
+from actors.oracle.admission import Answer, WaitingQuestion
 from prism.agents import FALLBACKS
 from prism.llm.spending import Latencies, Ledger, Spending
 from prism.sharing.archetypes import Role

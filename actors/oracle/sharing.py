@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actors.oracle.admission import WaitingQuestion
-from actors.oracle.call import Answer
+from actors.oracle.admission import Answer, WaitingQuestion
 from actors.oracle.oracle_counters import OracleCounters
 from prism.agents import Question, StatefulAgent
 from prism.sharing.archetypes import Basis, Judged, Place, Role, SharingTable

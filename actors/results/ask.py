@@ -25,8 +25,8 @@ from actors.explain.retrace import OnBegin, OpenRun
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
-from actors.oracle.call import Answer
-from actors.oracle.single_calls import SingleCalls
+from actors.oracle.admission import Answer
+from actors.oracle.call import SingleCalls
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.manifest import CONFIG, read_manifest
 from actors.store.run import read_resolved

@@ -25,7 +25,7 @@ from prism.llm.prompt import SHIPPED, Template, template_of
 from prism.models import Component, GlobalState, SimulationState
 from prism.quoting import quoted
 from prism.statechart import Answer, Oracle
-from prism.validators.econ_llm_validator import EconLLMValidator
+from prism.validators import EconLLMValidator
 
 
 class Components(NamedTuple):

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from actors.core.errors import ungrouped
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.oracle.call import Answer
-from actors.oracle.single_calls import SingleCalls
+from actors.oracle.admission import Answer
+from actors.oracle.call import SingleCalls
 from actors.store.manifest import CONFIG
 from actors.store.run import read_resolved
 from actors.studies.audit.questions import Asking, Study

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import build_domain
 from actors.factory.input_files import read_input, with_prompt
-from actors.oracle.call import Answer
+from actors.oracle.admission import Answer
 from actors.runs.compatibility import refuse_other_settings
 from actors.store.run import list_run
 from actors.studies.audit.asking import AGAIN, MODEL, Answers, Asker, Way, prompt_of, seed_of_way, ways_of

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from actors.core.errors import first_error
-from actors.oracle.call import Answer
-from actors.oracle.single_calls import SingleCalls
+from actors.oracle.admission import Answer
+from actors.oracle.call import SingleCalls
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.statechart import Oracle
