@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
 import msgspec
@@ -16,7 +16,7 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config.model import LLMConfig
 from prism.llm.answer import read_answer
 from prism.llm.failure import FINAL, LLMFailureException
-from prism.llm.port import SEEDS, ChatRequest, LanguageModel, Message
+from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.spending import count_call, counting_failures
 from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
 from prism.quoting import quoted
@@ -30,16 +30,6 @@ _log = logging.getLogger(__name__)
 ATTEMPTS: Final = 2
 BACKOFF_MIN_S: Final = 1.0
 BACKOFF_MAX_S: Final = 5.0
-
-
-class Call(msgspec.Struct, Generic[T], frozen=True):
-    """One answered call: the model's text, unchanged, and the milliseconds of the answer without waits and failures."""
-
-    value: T
-    response: str
-    retry_count: int = 0
-    duration_ms: int = 0
-    model: str = ""
 
 
 def backoff_s(seed: int, sample: int) -> float:
@@ -56,7 +46,6 @@ class LLMClient:
         seed: of the sampling; settings have their own.
         max_tokens: the longest answer: reasoning takes more than a decision.
         sleep: waits; tests pass a function that does not.
-        jitter: the wait before a second attempt, from the seed and the sample number.
         retries: False where the asker makes a failed call again itself, as a run does.
     """
 
@@ -68,7 +57,6 @@ class LLMClient:
         seed: int = 0,
         max_tokens: int = 1024,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        jitter: Callable[[int, int], float] = backoff_s,
         retries: bool = True,
     ) -> None:
         if isinstance(model, LLMConfig):
@@ -78,7 +66,7 @@ class LLMClient:
         self._model, self._seed = model, seed
         self._component = component
         self._max_tokens = max_tokens
-        self._sleep, self._jitter = sleep, jitter
+        self._sleep = sleep
         self._attempts = ATTEMPTS if retries else 1
 
     async def call_with_retry(
@@ -89,7 +77,7 @@ class LLMClient:
         sample: int = 0,
         asked_by: str = "",
         agent_name: str = "",
-        record: Callable[[Call[T]], None] = lambda _: None,
+        record: Callable[[Completion, int], None] = lambda *_: None,
     ) -> T:
         """Return the model's answer as an instance of `response_model`.
 
@@ -97,7 +85,7 @@ class LLMClient:
             response_model: a msgspec Struct; its JSON schema goes with the prompt.
             sample: distinguishes draws for the same prompt, such as the tick; from 0 to 2**61.
             agent_name: the agent whose action it is about, for the line about a failure.
-            record: gets the answer with the facts of the call.
+            record: gets the answer as it came, and the number of attempts before it: 0 or 1.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.
@@ -118,9 +106,9 @@ class LLMClient:
             )
             attempt += 1
             try:
-                call = await self._attempt(request, response_model, attempt - 1)
-                record(call)
-                return call.value
+                said, value = await self._attempt(request, response_model)
+                record(said, attempt - 1)
+                return value
             except LLMFailureException as error:
                 if attempt == self._attempts or (error.reason in FINAL and not error.is_answer):
                     failure = error.by(self._component, attempt)
@@ -132,12 +120,12 @@ class LLMClient:
                         *(failure.status_code, self._model.name, failure.detail),
                     )
                     raise failure from error
-                wait_s = self._jitter(self._seed, sample)
+                wait_s = backoff_s(self._seed, sample)
                 told = (self._component, error.reason, attempt, wait_s, error.detail)
                 _log.warning("llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s", *told)
                 await self._sleep(wait_s)
 
-    async def _attempt(self, request: ChatRequest, response_model: type[T], retry_count: int) -> Call[T]:
+    async def _attempt(self, request: ChatRequest, response_model: type[T]) -> tuple[Completion, T]:
         """Return one answer, of the text or the last JSON object in it that fits. It is counted, also if it fails."""
         with counting_failures():
             said = await self._model.complete(request)
@@ -151,7 +139,7 @@ class LLMClient:
                 "invalid_response", component=self._component, detail=detail, latency_s=said.latency_s
             ) from error
         count_call("ok", said.latency_s, said.usage)
-        return Call(value, said.text, retry_count, round(said.latency_s * 1000), said.model)
+        return said, value
 
     async def aclose(self) -> None:
         """Close the model's connections."""
@@ -189,10 +177,10 @@ class Reasoner:
         Raises:
             LLMFailureException: no usable answer; it names the component that asked, even if several share the client.
         """
-        component, calls, facts = self._component, list[Call[D]](), dict[str, Any]()
+        component, facts, calls = self._component, dict[str, Any](), list[tuple[Completion, int]]()
         if isinstance(self._client, LLMClient):
-            asker = asked_by(component, agent_name, turn)
-            facts = {"sample": turn, "asked_by": asker, "agent_name": agent_name, "record": calls.append}
+            facts = {"sample": turn, "asked_by": asked_by(component, agent_name, turn), "agent_name": agent_name}
+            facts["record"] = lambda *each: calls.append(each)
         try:
             found = await self._client.call_with_retry(prompt=prompt, response_model=response_model, **facts)
         except LLMFailureException as error:
@@ -202,17 +190,18 @@ class Reasoner:
             if error.component == component:
                 raise
             raise error.by(component, error.attempts) from error
-        call = calls[0] if calls else Call(found, msgspec.json.encode(found).decode())
+        none: dict[str, Any] = {"model": "", "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 0.0}
+        said, retry_count = calls[0] if calls else (Completion(text=msgspec.json.encode(found).decode(), **none), 0)
         chain = LLMReasoningChain(
             component=component,
             agent_name=agent_name,
             prompt=prompt,
-            response=call.response,
+            response=said.text,
             reasoning=found.reasoning,
             timestamp=self._clock.at(turn),
-            duration_ms=call.duration_ms,
-            model=call.model,
-            retry_count=call.retry_count,
+            duration_ms=round(said.latency_s * 1000),
+            model=said.model,
+            retry_count=retry_count,
             confidence=found.confidence,
         )
         _log.debug("%s", chain)

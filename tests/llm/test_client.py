@@ -53,13 +53,14 @@ async def test_what_may_pass_is_tried_exactly_once_more(
 async def test_a_failure_is_one_prominent_line(caplog: pytest.LogCaptureFixture) -> None:
     async with serving("ollama", failing(F.BUSY, F.BUSY)) as (_, model):
         with pytest.raises(LLMFailureException):
-            await LLMClient(model, component="validator", sleep=no_sleep, jitter=lambda _, __: 2.5).call_with_retry(
-                "What now?", Decision
-            )
+            await LLMClient(model, component="validator", sleep=no_sleep).call_with_retry("What now?", Decision)
     said = "error=server busy, please try again. maximum pending requests exceeded"
     failure = "LLM_FAILURE component=validator reason=overloaded attempts=2 status_code=503 model=ollama llama3.2"
     assert [(record.levelno, record.getMessage()) for record in caplog.records if "prism" in record.name] == [
-        (logging.WARNING, f"llm_retry component=validator reason=overloaded attempt=1 wait_s=2.5 {said}"),
+        (
+            logging.WARNING,
+            f"llm_retry component=validator reason=overloaded attempt=1 wait_s={backoff_s(0, 0):.1f} {said}",
+        ),
         (logging.ERROR, f"{failure} {said}"),
     ]
 
