@@ -7,6 +7,7 @@ import pytest
 from prism.audit.record import Audit, judged
 from prism.audit.shift import Asked, Position, Shift, exchange_of, followed, positions_of, shift_of
 from prism.columns import Floats
+from tests.audit import audits
 
 OPTIONS = ("scroll", "like", "reply")
 
@@ -31,21 +32,7 @@ def asked(random: np.random.Generator, before: Floats, after: Floats) -> Asked:
 
 
 def audit(*shifts: Shift, positions: tuple[Position, ...] = ()) -> Audit:
-    return judged(
-        Audit(
-            study="feed",
-            digests=(),
-            cells=1,
-            oracle="a-model",
-            recorded=120,
-            sampled=120,
-            calls=720,
-            calls_of_study=120,
-            fallbacks=0,
-            shifts=shifts,
-            positions=positions,
-        )
-    )
+    return judged(msgspec.structs.replace(audits.audit(), shifts=shifts, positions=positions))
 
 
 def test_a_large_shift_is_found_with_its_size_and_chance_alone_is_not() -> None:

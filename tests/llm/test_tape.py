@@ -34,6 +34,13 @@ from tests.catalogue import catalogue
 from tests.llm.support import CHOICE, asking, config_for, failing, serving
 from tests.standin import Fault, FaultPlan, Latency, ModelServer, ServerSettings, SystemOne
 
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the path of a tape that does not exist yet."""
+    return tmp_path / "run.tape"
+
+
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 ENDLESS = f"{NUMBERS} SELECT i AS key FROM n"
 STRANGE = (

@@ -4,24 +4,13 @@ It also gives probabilities, has quirks, breaks in ways that no library would al
 has spells, in which it behaves in another way for a time.
 """
 
-from actors.testing import (
-    WRONG_STATE,
-    Exchange,
-    Fault,
-    FaultPlan,
-    Latency,
-    ModelServerError,
-    ServerAddressError,
-    ServerSettingsError,
-)
-from tests.standin.process import ModelServerProcess
-from tests.standin.quirks import QUIRKS, Quirk
-from tests.standin.server import ModelServer, Statistics
+from actors.testing import Exchange, Fault, FaultPlan, Latency
+from tests.standin.quirks import QUIRKS
+from tests.standin.server import ModelServer, ModelServerProcess
 from tests.standin.settings import ApiError, Broken, Logprobs, ServerSettings, Spell, SpellKind, SystemOne
 
 __all__ = [
     "QUIRKS",
-    "WRONG_STATE",
     "ApiError",
     "Broken",
     "Exchange",
@@ -30,14 +19,9 @@ __all__ = [
     "Latency",
     "Logprobs",
     "ModelServer",
-    "ModelServerError",
     "ModelServerProcess",
-    "Quirk",
-    "ServerAddressError",
     "ServerSettings",
-    "ServerSettingsError",
     "Spell",
     "SpellKind",
-    "Statistics",
     "SystemOne",
 ]

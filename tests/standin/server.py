@@ -1,15 +1,18 @@
-"""The server itself: the handler of `actors.testing` with probabilities, quirks, limits and spells."""
+"""The server: the handler of `actors.testing` with probabilities, quirks, limits and spells; also as a process."""
 
 from __future__ import annotations
 
 import json
 import math
+import multiprocessing
+import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, Self
 
 import anyio.to_thread
 import msgspec
@@ -308,3 +311,60 @@ def _quoted_schema(messages: Sequence[Mapping[str, object]]) -> dict[str, Any] |
                 return found
             start = text.find('{"', start + 1)
     return None
+
+
+class ModelServerProcess:
+    """A model server in a process of its own, for `with`. It keeps its port over restarts, and ends with its parent.
+
+    Its settings have no `reply`, which cannot cross to another process; a port of 0 is one that is free.
+    """
+
+    def __init__(self, settings: ServerSettings | None = None, *, port: int = 0) -> None:
+        # Nobody can look at the exchanges from here.
+        self._settings = msgspec.structs.replace(settings or ServerSettings(), keeps=0)
+        self.port = port
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(self._settings, self.port, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.port = self._pipe.recv()
+
+    def end(self) -> Statistics:
+        """End it, and return its counts."""
+        self._pipe.send(None)
+        counts: Statistics = self._pipe.recv()
+        self.stop()
+        return counts
+
+    def stop(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _serve(settings: ServerSettings, port: int, pipe: Connection) -> None:
+    """Serve until the parent wants the counts, or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, with which this one ends
+    with ModelServer(settings, port=port) as server:
+        pipe.send(server.port)
+        try:
+            pipe.recv()
+        except EOFError:
+            return
+        pipe.send(server.statistics())

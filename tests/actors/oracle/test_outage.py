@@ -9,8 +9,7 @@ from structlog.typing import EventDict
 from actors.core.messages import Decided
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError, OracleRefusedError
-from tests.actors.oracle.bench import Bench, falling_back, question
-from tests.actors.oracle.server import FaultyServer, away, limited
+from tests.actors.oracle.bench import Bench, FaultyServer, away, falling_back, limited, question
 from tests.schedules import in_schedules
 
 pytestmark = pytest.mark.usefixtures("logged")

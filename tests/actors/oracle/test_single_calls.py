@@ -14,8 +14,7 @@ from actors.oracle.call import SingleCalls
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.statechart import Oracle
-from tests.actors.oracle.bench import question
-from tests.actors.oracle.server import FaultyServer, away
+from tests.actors.oracle.bench import FaultyServer, away, question
 from tests.actors.oracles import ScriptedOracle, after, failing
 from tests.domains import TrafficDomain
 from tests.schedules import in_schedules

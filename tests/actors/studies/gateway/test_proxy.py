@@ -1,7 +1,7 @@
 """The gateway of an experiment: its proxy, and its places for calls in virtual time."""
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,27 @@ from prism.config import PricesConfig
 from prism.llm import Tape, TapeError
 from prism.llm.failure import Usage
 from prism.llm.headers import Replied
-from tests.actors.studies.gateway.conftest import Tapes
 from tests.catalogue import catalogue
 from tests.schedules import in_schedules
 
 ID = "3-7-0123456789abcdef"
 PRICES = PricesConfig(input=100_000.0, output=0.0)  # a dollar for ten tokens
 LOST, BUSY = Replied(failure="timeout", status=503, body=""), Replied(status=503, body="busy")
+
+
+Tapes = Callable[[], Awaitable[ExperimentTape]]
+
+
+@pytest.fixture
+def tapes(tmp_path: Path) -> Iterator[Tapes]:
+    """Open the tape once more, for a gateway that takes over."""
+    with ExitStack() as stack:
+
+        def again() -> ExperimentTape:
+            stack.close()
+            return stack.enter_context(closing(ExperimentTape(tmp_path / "tape", "record")))
+
+        yield lambda: to_thread.run_sync(again)
 
 
 class Server:
