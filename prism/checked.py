@@ -58,13 +58,10 @@ class Kind:
         self.checks = [each for each in getattr(of, "__metadata__", ()) if callable(each)]
 
     def converted(self, value: Any, place: str) -> Any:
-        """Return a value as a field of this type holds it.
+        """Return a value as a field of this type holds it, or raise a SettingError with the place of the wrong part.
 
         msgspec does the same, but does not say below which key of a mapping a value is wrong, and takes NaN, and a set,
         whose order differs between processes.
-
-        Raises:
-            SettingError: it cannot be held; `keys` has the place of the part that is wrong.
         """
         if self.of is Any or type(value) is self.record:  # a record was checked when it was made
             return value
@@ -110,11 +107,7 @@ def converted(of: Any, value: Any, place: str = "") -> Any:
 
 
 def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R:
-    """Return the record that a mapping describes.
-
-    Raises:
-        SettingError: there is none.
-    """
+    """Return the record that a mapping describes, or raise a SettingError."""
     types = _kinds(kind)
     for key in values:
         if key not in types:

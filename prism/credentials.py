@@ -1,7 +1,6 @@
-"""Keys and other secrets in settings: names that say that a value is secret, and texts that look like a key.
+"""Keys and other secrets: names that say that a value is secret, and texts that look like a key.
 
-A run keeps its settings in files, so no setting may be a secret: it names an environment variable instead. Messages do
-not show secrets either.
+A run keeps its settings in files, so no setting may be a secret: it names an environment variable instead.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def is_variable_name(text: str) -> bool:
-    """Return whether a text can be meant as the name of an environment variable, and not as a key.
-
-    A key may have only letters, digits and underscores, too: but then it is long, or has long words with digits.
-    """
+    """Return whether a text can name an environment variable, and is no key: these have long words with digits."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) or len(text) > _NAME_LENGTH_MAX or looks_like_key(text):
         return False
     return not any(len(word) >= _WORD_LENGTH_MAX and re.search(r"\d", word) for word in text.split("_"))

@@ -137,11 +137,11 @@ class World(Protocol):
 
 
 class Reference(NamedTuple):
-    """The embedded view of a question that an oracle answers.
+    """The embedded view of a question that an oracle answers, as far as there is one.
 
     Args:
-        relevance: of the post, or whatever the choice is about, to the agent: 0 to 1; None if there is none.
-        probabilities: of the options, in their order, by the embedded choice; None if it has none.
+        relevance: of the post, or whatever the choice is about, to the agent: 0 to 1.
+        probabilities: of the options, in their order, by the embedded choice.
     """
 
     relevance: float | None = None
@@ -214,10 +214,7 @@ class HasWords:
         return ()
 
     def no_effect(self) -> Sequence[NoEffect] | None:
-        """Return the parts of the configuration without an effect, as far as they are known before a run.
-
-        None if the domain does not know of any part.
-        """
+        """Return the parts of the configuration without an effect, before a run; None if the domain knows none."""
         return None
 
     def reference(self, question: Question[Any]) -> Reference:  # noqa: ARG002  # the default

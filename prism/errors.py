@@ -192,13 +192,7 @@ class OracleRefusedError(UnansweredError):
 
 
 class OracleOutageError(OracleUnavailableError):
-    """A server that was away for longer than the run waits: no choice was made in its place.
-
-    Args:
-        waited_s: the seconds since the first of the calls that failed in a row; `since`: that moment, in UTC.
-        ticks: whole ticks of the run.
-        reason: of the latest failure, in one word; `detail` says more.
-    """
+    """A server that was away for longer than the run waits, `since` the first of the calls that failed in a row."""
 
     def __init__(self, waited_s: float, since: datetime, ticks: int, reason: str, detail: str = "") -> None:
         self.waited_s, self.since, self.ticks = waited_s, since, ticks
@@ -211,12 +205,7 @@ class OracleOutageError(OracleUnavailableError):
 
 
 class OracleSpentError(OracleUnavailableError):
-    """A spend cap that was reached within a tick: the tick is given up, and its open questions stay open.
-
-    Args:
-        caps: `{cap: (used, the most)}`, by the end of its setting's name, such as `calls`.
-        ticks: whole ticks of the run.
-    """
+    """A spend cap, `{cap: (used, most)}`, reached within a tick: it is given up, and its open questions stay open."""
 
     def __init__(self, caps: Mapping[str, tuple[float, float]], ticks: int) -> None:
         self.caps, self.ticks = caps, ticks

@@ -254,11 +254,7 @@ def read_head(payload: bytes) -> Head:
 
 
 def read_rows(payload: bytes, shapes: Sequence[Shape]) -> Tick:
-    """Return the rows in a payload. The columns are views of its bytes.
-
-    Raises:
-        ValueError: it holds no rows of these tables.
-    """
+    """Return the rows in a payload, or raise a ValueError. The columns are views of its bytes."""
     tick, known, counts, at = read_head(payload)
     tables = dict[str, Part]()
     for number, *waves in counts:

@@ -1,7 +1,7 @@
 """Texts that try to be more than data where a run is shown: in a page, on a terminal, in a spreadsheet, in a database.
 
 Posts, names, attributes and answers of models may hold any of them. Texts that try to instruct a model are the last
-list; those that try to break a prompt are in `tests/statechart/test_injection.py`.
+list; those that try to break a prompt are in `tests/statechart/test_oracle.py`.
 
 Texts that run in a browser all call `HARM`. A page in which such a call has taken place has `window.harmed` set, and a
 file that holds the text outside of an escape has `HARM` beside an unescaped `<`, quote or parenthesis.

@@ -25,58 +25,52 @@ Recorded = Callable[[str], Path]
 """Returns the directory of a recorded run, which is called `run`, and is made when it is first asked for."""
 
 DELIBERATION_TICKS = 2
-EMBEDDED: Sections = plain(
-    {
-        "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
-        "population": {
-            "size": 60,
-            "ambiguity": 0.5,
-            "posts_per_session": 0.5,
-            "activity": {"mean": 0.9, "sigma": 0.2},
-            "attributes": {
-                "party": {"type": "text", "values": ["left", "right"]},
-                "level": {"type": "bool", "default": True},
-            },
-        },
-        "run": {"checkpoint_every_ticks": 20},
-    }
+EMBEDDED = plain(
+    yaml.safe_load("""
+simulation: {rounds: 4, ticks_per_round: 12, seed: 5}
+population:
+  size: 60
+  ambiguity: 0.5
+  posts_per_session: 0.5
+  activity: {mean: 0.9, sigma: 0.2}
+  attributes: {party: {type: text, values: [left, right]}, level: {type: bool, default: true}}
+run: {checkpoint_every_ticks: 20}
+""")
 )
 LIVE: Sections = {
     **EMBEDDED,
     "population": {**EMBEDDED["population"], "deliberation_minutes": float(DELIBERATION_TICKS)},
     "oracle": {"backend": "ollama"},
 }
-SMALL: Sections = plain(
-    {
-        "simulation": {"rounds": 3, "ticks_per_round": 24, "seed": 5},
-        "population": {"size": 60, "activity": {"mean": 0.9, "sigma": 0.1}},
-    }
+SMALL = plain(
+    yaml.safe_load("""
+simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
+population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
+""")
 )
-FEW: Sections = plain(
-    {
-        "simulation": {"rounds": 3, "ticks_per_round": 12, "seed": 5},
-        "population": {"size": 24, "ambiguity": 0.5, "posts_per_session": 0.6, "activity": {"mean": 0.9, "sigma": 0.1}},
-        "run": {"checkpoint_every_ticks": 8},
-    }
+FEW = plain(
+    yaml.safe_load("""
+simulation: {rounds: 3, ticks_per_round: 12, seed: 5}
+population: {size: 24, ambiguity: 0.5, posts_per_session: 0.6, activity: {mean: 0.9, sigma: 0.1}}
+run: {checkpoint_every_ticks: 8}
+""")
 )
-CHANGES: Sections = plain(
-    {
-        "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
-        "population": {
-            "size": 40,
-            "posts_per_session": 0.6,
-            "activity": {"mean": 0.9, "sigma": 0.1},
-            "graph": {"kind": "barabasi_albert", "degree": 6},
-            "attributes": {
-                "opinion": {"type": "float", "min": -1, "max": 1, "prompt": True},
-                "seen": {"type": "int", "default": 0, "min": 0, "max": 6},
-                "pause": {"type": "float", "default": 1, "min": 1, "max": 9},
-                "camp": {"type": "text", "values": ["north", "south"]},
-            },
-        },
-        "feed": {"size": 8, "out_of_network": 0.5},
-        "run": {"checkpoint_every_ticks": 8},
-    }
+CHANGES = plain(
+    yaml.safe_load("""
+simulation: {rounds: 4, ticks_per_round: 12, seed: 5}
+population:
+  size: 40
+  posts_per_session: 0.6
+  activity: {mean: 0.9, sigma: 0.1}
+  graph: {kind: barabasi_albert, degree: 6}
+  attributes:
+    opinion: {type: float, min: -1, max: 1, prompt: true}
+    seen: {type: int, default: 0, min: 0, max: 6}
+    pause: {type: float, default: 1, min: 1, max: 9}
+    camp: {type: text, values: [north, south]}
+feed: {size: 8, out_of_network: 0.5}
+run: {checkpoint_every_ticks: 8}
+""")
 )
 CHANGING_CHART = """
 initial: away
@@ -119,23 +113,17 @@ states:
         transitions: [{trigger: done, target: reading}]
       writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
 """
-ECONOMY: Sections = {
-    "simulation": {
-        "domain": "economy",
-        "rounds": 4,
-        "ticks_per_round": 1,
-        "seed": 3,
-        "tick_seconds": 7889400,
-        "epoch": "1985-04-01T00:00:00+00:00",
-    },
-    "economy": {
-        "nations": ["Ada", "=Bo", "Cy"],
-        "strengths": [3, 2, 1],
-        "initial": {"path": str(ROOT / "configs/data/us-macro-quarterly.csv"), "quarter": "1985q1"},
-        "taylor": {"inflation_target": 3.58, "smoothing": 0.8},
-        "macro": {"anchor": 3.58, "gap_shock": 0.8, "inflation_shock": 1.0},
-    },
-}
+ECONOMY: Sections = yaml.safe_load(f"""
+simulation:
+  {{domain: economy, rounds: 4, ticks_per_round: 1, seed: 3, tick_seconds: 7889400, epoch: "1985-04-01T00:00:00+00:00"}}
+economy:
+  nations: [Ada, "=Bo", Cy]
+  strengths: [3, 2, 1]
+  initial: {{path: {ROOT}/configs/data/us-macro-quarterly.csv, quarter: 1985q1}}
+  taylor: {{inflation_target: 3.58, smoothing: 0.8}}
+  macro: {{anchor: 3.58, gap_shock: 0.8, inflation_shock: 1.0}}
+""")
+BRIDGE = {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 1.0}
 SETTINGS: Final[dict[str, Sections]] = {
     "embedded": EMBEDDED,
     "live": LIVE,
@@ -143,12 +131,7 @@ SETTINGS: Final[dict[str, Sections]] = {
     "few": {
         **FEW,
         "run": {"checkpoint_every_ticks": 8, "record_feeds": True},
-        "interventions": [
-            {
-                "round": 2,
-                "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 1.0},
-            }
-        ],
+        "interventions": [{"round": 2, "publish": BRIDGE}],
     },
     "changes": {
         **CHANGES,

@@ -1,4 +1,4 @@
-"""Checked and sealed records take and refuse the same however they are made."""
+"""Checked records take and refuse the same however they are made."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from msgspec import Meta
 
 from prism.checked import Checked
-from prism.planes import compressed, length_of, seal, unseal
-from prism.rows import Heap, bytes_of
-from prism.tables import HEAP
 from tests.catalogue import catalogue
 
 
@@ -93,40 +89,3 @@ def test_construction_and_decoding_agree(weight: float, count: int, marks: list[
             return "refused"
 
     assert outcome(lambda: Crate(**fields)) == outcome(lambda: msgspec.convert(fields, Crate))
-
-
-DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
-NUMBERS = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays.arrays(dtype, st.integers(0, 20)))
-# Made of its length: Hypothesis shows strategies in what it tells of rejected values, and warns of very long ones.
-TEXTS = st.lists(st.binary(max_size=9) | st.just(70_000).map(b"x".__mul__), max_size=20)
-
-
-@given(NUMBERS | TEXTS, st.integers(1, 200), st.booleans())
-def test_a_column_is_unsealed_to_the_bit(values: Any, times: int, is_sorted: bool) -> None:
-    values = sorted(values) if is_sorted and isinstance(values, list) else np.sort(values) if is_sorted else values
-    times = min(times, 2 if isinstance(values, list) and sum(map(len, values)) > 9_000 else 200)
-    dtype = HEAP if isinstance(values, list) else values.dtype.str
-    column = Heap.of(values * times) if isinstance(values, list) else np.tile(values, times)
-    form, data = seal(column)
-    found = unseal(data, form, dtype, len(column), length_of(column))
-    assert bytes_of(found, dtype) == bytes_of(column, dtype)
-    assert len(bytes_of(column, dtype)) == length_of(column)
-
-
-@catalogue(
-    ("form", "dtype", "data"),
-    [
-        ("plain", "<u4", bytes(9)),
-        ("plain", HEAP, bytes(7)),
-        ("plain", HEAP, bytes(9)),
-        ("distinct", "<f8", b""),
-        ("distinct", "<f8", bytes(3)),
-        ("distinct", "<f8", bytes(12)),
-        ("distinct", "<u4", bytes([1, 0, 0, 0] + [0] * 8 + [0] * 8)),
-        ("distinct", HEAP, bytes([1, 0, 0, 0] + [1] + [0] * 7 + [0] * 4)),
-        ("distinct", HEAP, bytes([1, 0, 0, 0] + [0] * 8 + [5, 0, 0, 0]) + b"12345"),
-    ],
-)
-def test_bytes_of_another_column_are_refused(form: Any, dtype: str, data: bytes) -> None:
-    with pytest.raises((ValueError, IndexError)):
-        unseal(compressed(data), form, dtype, 2, 8)

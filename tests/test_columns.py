@@ -1,5 +1,7 @@
 """Columns, rows and planes: what is stored of a tick."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import zstandard
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from prism.columns import PIECE, Column, Columns, Rows, pack_array, pack_rows
-from prism.planes import compressed, expanded, in_planes, out_of_planes
+from prism.planes import compressed, expanded, in_planes, length_of, out_of_planes, seal, unseal
 from prism.rows import Heap, TickRows, bytes_of, payload_of, read_head, read_rows
 from prism.rows import joined as joined_heaps
 from prism.tables import HEAP, PACKED_HEAP, Shape, check_shapes
@@ -140,17 +142,6 @@ def test_tables_that_no_journal_keeps_are_refused(shapes: list[Shape]) -> None:
         check_shapes(shapes)
 
 
-DTYPES = ("|u1", "<u2", "<u4", "<u8", "|i1", "<i2", "<i4", "<i8", "<f4", "<f8")
-
-
-@given(st.sampled_from(DTYPES).flatmap(lambda dtype: arrays.arrays(dtype, st.integers(0, 20))), st.booleans())
-def test_numbers_are_read_back_to_the_bit(values: np.ndarray, is_sorted: bool) -> None:
-    values = np.sort(values) if is_sorted else values
-    ascends, planes = in_planes(values)
-    found = out_of_planes(np.frombuffer(planes, np.uint8), values.dtype.str, len(values), ascends=ascends)
-    assert (found.dtype, found.tobytes()) == (values.dtype, values.tobytes())
-
-
 def test_ascending_numbers_are_differences_in_planes() -> None:
     assert in_planes(np.array([258, 259, 261], "<u2")) == (True, bytes([2, 1, 2, 1, 0, 0]))
     assert in_planes(np.array([261, 259, 258], "<u2")) == (False, bytes([5, 3, 2, 1, 1, 1]))
@@ -173,3 +164,44 @@ def test_what_expands_to_too_much_or_is_no_compressed_bytes_is_refused(data: byt
     assert expanded(compressed(bytes(1000)), 1000) == bytes(1000)
     with pytest.raises(ValueError, match=r"\w"):
         expanded(data, 1000)
+
+
+DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8")
+ARRAYS = st.sampled_from(DTYPES).flatmap(lambda dtype: arrays.arrays(dtype, st.integers(0, 20)))
+# Made of its length: Hypothesis shows strategies in what it tells of rejected values, and warns of very long ones.
+LONG_TEXTS = st.lists(st.binary(max_size=9) | st.just(70_000).map(b"x".__mul__), max_size=20)
+
+
+@given(ARRAYS | LONG_TEXTS, st.integers(1, 200), st.booleans())
+def test_a_column_is_unsealed_to_the_bit(values: Any, times: int, is_sorted: bool) -> None:
+    values = sorted(values) if is_sorted and isinstance(values, list) else np.sort(values) if is_sorted else values
+    times = min(times, 2 if isinstance(values, list) and sum(map(len, values)) > 9_000 else 200)
+    dtype = HEAP if isinstance(values, list) else values.dtype.str
+    column = Heap.of(values * times) if isinstance(values, list) else np.tile(values, times)
+    form, data = seal(column)
+    found = unseal(data, form, dtype, len(column), length_of(column))
+    assert bytes_of(found, dtype) == bytes_of(column, dtype)
+    assert len(bytes_of(column, dtype)) == length_of(column)
+    if not isinstance(column, Heap):
+        ascends, planes = in_planes(column)
+        whole = out_of_planes(np.frombuffer(planes, np.uint8), dtype, len(column), ascends=ascends)
+        assert (whole.dtype, whole.tobytes()) == (column.dtype, column.tobytes())
+
+
+@catalogue(
+    ("form", "dtype", "data"),
+    [
+        ("plain", "<u4", bytes(9)),
+        ("plain", HEAP, bytes(7)),
+        ("plain", HEAP, bytes(9)),
+        ("distinct", "<f8", b""),
+        ("distinct", "<f8", bytes(3)),
+        ("distinct", "<f8", bytes(12)),
+        ("distinct", "<u4", bytes([1, 0, 0, 0] + [0] * 8 + [0] * 8)),
+        ("distinct", HEAP, bytes([1, 0, 0, 0] + [1] + [0] * 7 + [0] * 4)),
+        ("distinct", HEAP, bytes([1, 0, 0, 0] + [0] * 8 + [5, 0, 0, 0]) + b"12345"),
+    ],
+)
+def test_bytes_of_another_column_are_refused(form: Any, dtype: str, data: bytes) -> None:
+    with pytest.raises((ValueError, IndexError)):
+        unseal(compressed(data), form, dtype, 2, 8)

@@ -76,12 +76,7 @@ class ShardLostError(ActorError):
 
 
 class UntrustedCodeError(ActorError):
-    """A user's own code would be run, and this user has not allowed it.
-
-    Args:
-        files: `{file: SHA-256}`.
-        is_changed: whether this user has run other code of the same name.
-    """
+    """A user's own code, `{file: SHA-256}`, that this user has not allowed, or only as other code of that name."""
 
     def __init__(self, files: Mapping[Path, str], *, is_changed: bool = False) -> None:
         self.files = dict(files)

@@ -42,11 +42,7 @@ _KINDS: dict[str, Callable[[int], bool]] = {
 
 
 class NotRegularError(OSError):
-    """A path that leads to something other than a regular file. It was not opened.
-
-    Args:
-        mode: its mode. `kind` is the thing that is there: "directory", "named pipe", "socket" or "device".
-    """
+    """A path that leads to a "directory", "named pipe", "socket" or "device" (its `kind`). It was not opened."""
 
     def __init__(self, path: Path, mode: int) -> None:
         self.kind = next((kind for kind, is_kind in _KINDS.items() if is_kind(mode)), "special file")
@@ -82,9 +78,7 @@ T = TypeVar("T")
 def opened(path: Path) -> Iterator[int]:
     """Open a regular file, or a symbolic link to one, for reading; yield its descriptor.
 
-    Raises:
-        NotRegularError: it is something else. To open a pipe would wait for its writer, and a device may do anything.
-        OSError: it cannot be opened.
+    Of something else it raises NotRegularError: to open a pipe would wait for its writer, and a device may do anything.
     """
     if not stat.S_ISREG(mode := path.stat().st_mode):
         raise NotRegularError(path, mode)
@@ -104,7 +98,6 @@ def open_own(path: Path, flags: int, mode: int = 0o644) -> int:
     Raises:
         LinkedError: it is a link, or a file with a second name.
         NotRegularError: it is no regular file.
-        OSError: it cannot be opened.
     """
     refuse_link(path)
     # O_NONBLOCK: a named pipe would wait for a reader.
@@ -137,12 +130,9 @@ def _refuse_unwritable(path: Path, mode: int) -> None:
 
 
 def refuse_links(directory: Path) -> None:
-    """Raise an error if anything in the directory of a run or an experiment is a link.
+    """Raise a LinkedError if the directory of a run or an experiment has a link, or a writable file with a second name.
 
-    Raises:
-        LinkedError: it has a symbolic link, or a file with a second name that can be written. Of an experiment's runs
-            only the directories count: each is looked at by itself.
-        OSError: it cannot be listed.
+    Of an experiment's runs only the directories count: each is looked at by itself.
     """
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -157,11 +147,7 @@ def refuse_links(directory: Path) -> None:
 
 
 def read_regular(path: Path, bytes_max: int) -> bytes:
-    """Return the content of a regular file. It raises the errors of `opened`, too.
-
-    Raises:
-        TooLargeError: it has more bytes than `bytes_max`.
-    """
+    """Return the content of a regular file, or raise the errors of `opened`, or TooLargeError beyond `bytes_max`."""
     with opened(path) as descriptor:
         # The length is not trusted: files of /proc have no length, and a file may grow while it is read.
         is_large = os.fstat(descriptor).st_size > bytes_max
@@ -188,11 +174,7 @@ def read_json(path: Path, kind: Any = Any, *, strict: bool = True) -> Any:
 
 
 def json_value(content: bytes | str, kind: Any = Any, *, strict: bool = True) -> Any:
-    """Return a value of JSON that a stranger may have written.
-
-    Raises:
-        ValueError: it is no JSON, is nested too deeply, or is of another kind.
-    """
+    """Return a value of JSON that a stranger may have written, or raise a ValueError."""
     import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
 
     try:
@@ -204,11 +186,7 @@ def json_value(content: bytes | str, kind: Any = Any, *, strict: bool = True) ->
 
 
 def refuse_deep(value: object) -> None:
-    """Refuse a value of dictionaries and lists that is nested too deeply.
-
-    Raises:
-        ValueError: it is.
-    """
+    """Raise a ValueError if a value of dictionaries and lists is nested too deeply."""
     level = [value]
     for _ in range(JSON_DEPTH_MAX):
         level = [
@@ -323,10 +301,7 @@ def drafted_file(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
 
 @contextmanager
 def drafted_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory, which gets its name at the end of the block, or is removed on an error.
-
-    A directory of that name is removed.
-    """
+    """Yield an empty directory, which takes its name, in place of any other, once the block has ended well."""
     remove_abandoned(path)
     draft = Path(mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:

@@ -16,10 +16,7 @@ SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library ma
 
 
 def forkserver(*modules: str) -> ForkServerContext:
-    """Return the context of processes that are forked from a server, which is begun if it is not running yet.
-
-    `modules`: those that it imports first.
-    """
+    """Return the context of processes forked from a server, which is begun, with these modules, unless it runs."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(modules))
     temporary = tempfile.gettempdir()

@@ -45,11 +45,7 @@ def shapes_of(domain: Domain) -> tuple[Shape, ...]:
 
 
 def with_shapes(before: Sequence[Shape], now: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Return the tables of a fork: those of its parent, then those that only the fork has.
-
-    Raises:
-        ValueError: a table of both has other columns.
-    """
+    """Return the tables of a fork: those of its parent, then its own; a ValueError if one of both has other columns."""
     had = {shape.name: shape for shape in before}
     for shape in now:
         if had.setdefault(shape.name, shape) != shape:
@@ -63,12 +59,9 @@ def kind_of_question(kind: QuestionKind) -> Kind:
 
 
 class AnswerRows(NamedTuple):
-    """The answers of a wave, as another process can have them.
+    """The answers of a wave, as another process can have them: the columns of updates, then those of questions.
 
-    Args:
-        agents, kinds, codes, effects: of the updates, as `Updates` has them.
-        asking, asked, asked_codes, columns: of the questions: the agents, the kinds, the place of each one's kind, and
-            what they are about.
+    `codes` and `asked_codes`: the place of each one's kind in `kinds` and `asked`.
     """
 
     agents: NDArray[Any]

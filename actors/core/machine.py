@@ -11,10 +11,7 @@ VARIABLE = "PYTHONSAFEPATH"
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Let no Python that is started in the block, nor those that it starts, import from the working directory.
-
-    The working directory may be a stranger's.
-    """
+    """Let no Python that is started in the block import from the working directory, which may be a stranger's."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:
@@ -32,12 +29,7 @@ def processors() -> int:
 
 
 def not_installed(what: str, extra: str) -> str:
-    """Return the line on a missing package, with how to get it.
-
-    Args:
-        what: the use in words, such as `prism report draws with altair`.
-        extra: the extra of this package that has it.
-    """
+    """Return the line on a missing package: what uses it, and the extra that has it."""
     return (
         f"{what}, not installed here; to get it in a clone of the repository: make extras; "
         f"elsewhere: pip install 'prism-sim[{extra}]'"

@@ -22,14 +22,7 @@ T = TypeVar("T")
 
 
 class MailboxStatistics(msgspec.Struct, frozen=True):
-    """Counts of one mailbox.
-
-    Args:
-        depth: messages in it now; `depth_max`: the most since the start.
-        accepted: messages accepted since the start.
-        refused: times `put` returned False.
-        waiting_senders: senders that wait for room now.
-    """
+    """Counts of one mailbox: messages now, at most, accepted, and refused by `put`; and senders that wait for room."""
 
     capacity: int
     depth: int
@@ -116,14 +109,7 @@ class Reader(list["Reader"]):
 
 
 class Mailbox(Generic[T]):
-    """A bounded mailbox for one reader, on the event loop on which it is first read.
-
-    Args:
-        capacity: the most messages it holds.
-
-    Raises:
-        ValueError: the capacity is not positive.
-    """
+    """A bounded mailbox for one reader, on the event loop on which it is first read."""
 
     __slots__ = (
         "_depth_max",
@@ -153,8 +139,7 @@ class Mailbox(Generic[T]):
     def put(self, message: T) -> bool:
         """Put a message in and return True; return False at once when there is no room or a sender waits for room.
 
-        Raises:
-            MailboxClosedError: it is closed.
+        A closed mailbox raises a MailboxClosedError, here and in `send`.
         """
         messages = self.pending
         # While a sender waits there is no room: `_admit` runs at every take.
@@ -170,11 +155,7 @@ class Mailbox(Generic[T]):
         return True
 
     async def send(self, message: T) -> None:
-        """Put a message in, and wait while there is no room.
-
-        Raises:
-            MailboxClosedError: it is closed, or was closed while the sender waited.
-        """
+        """Put a message in, and wait while there is no room."""
         if self.put(message):
             return
         if self._waiting is None:
@@ -189,21 +170,13 @@ class Mailbox(Generic[T]):
             raise
 
     def __await__(self) -> Generator[Reader]:
-        """Wait until there is a message to take, or the mailbox has closed. One reader may wait.
-
-        Raises:
-            ActorError: another reader waits already.
-        """
+        """Wait until there is a message to take, or the mailbox has closed. One reader may wait."""
         reader = self.reader()
         reader._asyncio_future_blocking = True  # noqa: SLF001  # asyncio's name: the task that gets this waits for it
         return cast("Generator[Reader]", iter(() if self.pending or self.closed else reader))
 
     def reader(self) -> Reader:
-        """Return its reader, which a task may yield to its loop while there is no message.
-
-        Raises:
-            ActorError: another task waits for it already.
-        """
+        """Return its reader, which a task may yield to its loop while there is no message; no other may wait."""
         if self._reader is None:
             self._reader = Reader(get_running_loop())
         elif self._reader.is_waiting:

@@ -82,11 +82,7 @@ class Record:
         return None
 
     async def commit(self, tick: int, frame: bytes) -> None:
-        """Record a tick's frame, before the next tick begins.
-
-        Raises:
-            JournalError: it cannot be recorded, or it is not what was recorded before.
-        """
+        """Record a tick's frame before the next tick begins, or raise a JournalError if it differs from its record."""
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
         """Return the answer that came when this question was first asked; None if it must be asked now."""

@@ -141,11 +141,7 @@ class Activation:
         """Start what runs beside the engine: nothing, if no agent is a task."""
 
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
-        """Give each trigger to its agent, and return the answers.
-
-        Raises:
-            MailboxClosedError: an agent is quarantined, and takes no triggers.
-        """
+        """Give each trigger to its agent, and return the answers; a quarantined one raises a MailboxClosedError."""
         raise NotImplementedError
 
     def stretch(
@@ -240,10 +236,9 @@ ONE_BY_ONE: Final = 64
 
 
 class Compiled(Activation):
-    """Turns of a wave are taken at once, in kernels: a turn is the number of a kind of update or of a question.
+    """The turns of a wave at once, in kernels: each is the number of a kind of update or of a question.
 
-    An agent that must take its turn by itself, because its row runs a function or its decision has a text, is made for
-    it from the world's state, as after a restart.
+    An agent whose row runs a function or whose decision has a text takes its turn alone, made from the world's state.
     """
 
     def __init__(self, codec: Codec, supervisor: Supervisor, domain: HasTurns) -> None:

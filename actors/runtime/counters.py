@@ -17,10 +17,9 @@ _UNMOVING = tuple(each.value for each in (Source.NO_ROW, Source.CRASH, Source.QU
 
 
 def round_of(counters: Counters, domain: Domain, ticks: int, ticks_per_round: int) -> dict[str, int | float]:
-    """Return the numbers of a round that has just ended. Every count in it is a total from the start of the run.
+    """Return the numbers of a round that has just ended: the same columns for every row, with counts of the whole run.
 
-    The columns are the same for every row: activations, transitions, questions, transitions by what decided them, and
-    the numbers among the world's totals: counts such as posts and likes, and levels such as an interest rate.
+    They end with the numbers among the world's totals, such as posts, or an interest rate.
     """
     return {
         "round": ticks // ticks_per_round,
@@ -38,11 +37,7 @@ def round_of(counters: Counters, domain: Domain, ticks: int, ticks_per_round: in
 
 
 class Counters:
-    """The counts of a run so far.
-
-    Args:
-        chart: its states are listed in the order in which their enum declares them.
-    """
+    """The counts of a run so far. States are listed in the order in which their enum declares them."""
 
     def __init__(self, chart: Statechart[Any], size: int) -> None:
         self._states = [state.value for state in type(chart.initial) if state in chart.states]

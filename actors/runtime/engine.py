@@ -1,11 +1,8 @@
 """The engine: the clock, the barrier, and the only writer of the world.
 
 In tick t it sends each due agent one trigger, waits until each has answered once, sorts the answers by agent and
-applies them. Answers may arrive in any order: what is committed does not depend on it.
-
-An ambiguous turn comes back as a question. The engine hands it to the oracle once the wave is committed and continues:
-the decision takes effect in tick t + k, and the clock waits only if the answer has not come by then. In `realtime` the
-clock does not wait: the first option is taken instead.
+applies them. An ambiguous turn comes back as a question for the oracle: the decision takes effect in tick t + k, and
+the clock waits only if the answer has not come by then. In `realtime` the first option is taken instead.
 """
 
 from __future__ import annotations
@@ -67,11 +64,7 @@ class OpenQuestions:
         """Encoded questions that were not sent yet: of this wave, or without room in the oracle's mailbox."""
 
     def open(self, question: Question[Any], due: int) -> None:
-        """Add a question whose agent deliberates until the tick `due`.
-
-        Raises:
-            ActorError: the agent deliberates already.
-        """
+        """Add a question whose agent deliberates until the tick `due`. It must not deliberate already."""
         if (before := self._asked.get(question.agent)) is not None:
             raise ActorError(
                 f"agent {question.agent} asked a question in tick {question.tick:,}, and its question of tick "
@@ -123,10 +116,7 @@ class OpenQuestions:
         self.offer()
 
     def offer(self) -> None:
-        """Send queued questions while the oracle's mailbox has room. It never waits, so it cannot deadlock.
-
-        An oracle that computes many answers at once gives them at once.
-        """
+        """Send queued questions, or have them answered at once. It never waits for room, so it cannot deadlock."""
         decided = self._answer_now([question for question, _ in self._unsent]) if self._unsent else None
         if decided is not None:
             self._unsent.clear()
@@ -474,8 +464,7 @@ class EngineActor:
     async def _await_answers(self, agents: list[int], tick: int) -> None:
         """Wait until each of these agents has an answer; in `realtime` there is no wait.
 
-        In a recorded tick, exactly the agents whose answers came too late then are late again; in a new one, `late` is
-        None.
+        In a recorded tick, exactly the agents whose answers came too late then are late again.
         """
         self.open_questions.add_answers(self.decisions.take_all())
         late = self._recorder.late_agents(tick)

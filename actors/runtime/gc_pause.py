@@ -33,10 +33,9 @@ def collector_paused() -> Iterator[None]:
 
 
 def return_free_memory() -> None:
-    """Return what was freed to the system, as far as the C library can: glibc can, and others do so by themselves.
+    """Return what was freed to the system, where the C library is glibc, which keeps it; this takes a millisecond.
 
-    glibc keeps it, for each thread apart, so every peak of a start, a fork or a checkpoint would stay: 100 MiB of the
-    410 of a soak. This takes a millisecond.
+    Otherwise every peak of a start, a fork or a checkpoint would stay: 100 MiB of the 410 of a soak.
     """
     if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)
@@ -45,8 +44,7 @@ def return_free_memory() -> None:
 def share_one_heap() -> None:
     """Let all threads that begin from now on use one heap of the C library, where it is glibc.
 
-    The top of another thread's heap is never returned, so each segment that is sealed would leave 2 MiB more in use.
-    Python's own lock lets one thread allocate at a time anyhow.
+    The top of another thread's heap is never returned: each segment that is sealed would leave 2 MiB more in use.
     """
     if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         mallopt(M_ARENA_MAX, 1)
@@ -54,12 +52,7 @@ def share_one_heap() -> None:
 
 @contextmanager
 def agents_frozen(agents: int) -> Iterator[None]:
-    """Keep the objects that exist when the block begins out of collections, from FREEZE_FROM_AGENTS agents on.
-
-    Args:
-        agents: the number of agents that are objects; in a compiled run none is, and the collection would cost a tenth
-            of its time.
-    """
+    """Keep the objects that exist when the block begins out of collections, if so many agents are objects."""
     freezes = agents >= FREEZE_FROM_AGENTS
     if freezes:
         gc.collect()  # otherwise garbage would be frozen as well

@@ -55,13 +55,10 @@ class TurnedWave(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The turns of the agents of a shard in one tick.
+    """The turns of the agents of a shard in one tick, whose first wave has so many triggers.
 
-    Args:
-        waves: the turns of each wave. The second is empty if the engine's oracle answers all questions: the engine then
-            asks for these turns by `Shards.decide`.
-        triggers: those of the first wave; asked: the number of questions that the shard has answered.
-        questions: those for the engine's oracle, as the agents encoded them.
+    The second wave is empty if the engine's oracle answers all questions, which come as they were encoded: the engine
+    asks for its turns by `Shards.decide`. `asked`: the number of questions that the shard has answered.
     """
 
     waves: tuple[TurnedWave, ...]
@@ -71,13 +68,9 @@ class Turned(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """A step of a shard.
+    """A step of a shard: the updates by kind, the world's counts and each wave's changes in the tick that it applied.
 
-    Args:
-        rows: the updates by kind, as of `actors.runtime.counters.Counters`, of the tick that has been applied; counts:
-            those of the world; changes: as of `take_changes` of the domain's shard, of each of its waves.
-        busy_s: the seconds that it took.
-        turned: the turns of the next tick; None if they were not wanted.
+    `busy_s`: the seconds that it took; `turned`: the turns of the next tick, None if they were not wanted.
     """
 
     rows: Mapping[tuple[str, str, str, str], int]
@@ -88,12 +81,7 @@ class Stepped(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The facts that a shard knows between two ticks, and the engine does not.
-
-    Args:
-        states: as of `take_states` of the domain's shard.
-        asked, decided: its open questions, as of `EngineState`.
-    """
+    """The states and the open questions that a shard knows between two ticks, and the engine does not."""
 
     states: Any
     asked: tuple[tuple[int, bytes], ...]
@@ -140,10 +128,7 @@ _NOBODY = Answers()
 
 
 class PartEngine(EngineActor):
-    """An engine that takes the turns of a tick for some agents, and applies them once it knows the acts of the others.
-
-    `part`: the world as one of several; `own`: the agents.
-    """
+    """An engine that takes the turns of its `own` agents, and applies them once it knows the acts of the others."""
 
     def __init__(self, *args: Any, part: Any, own: range, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -247,12 +232,11 @@ class Shard:
         self._engine.open_questions.ask_again(self._simulation.ticks)
 
     async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Stepped:
-        """Apply a tick, and take the turns of the next one.
+        """Apply a tick, and take the turns of the next one if it begins.
 
         Args:
-            acts: those of the agents of all shards in the tick whose turns were taken last; None if it is applied.
+            acts: those of all agents in the tick whose turns were taken last; None if it is applied.
             changes: those of all agents in the tick that was applied last; None for none.
-            begins: whether the next tick begins; else the shard stays between two ticks.
         """
         begun, made = perf_counter(), list[Floats]()
         if acts is not None:

@@ -25,13 +25,9 @@ log = structlog.get_logger(__name__)
 
 
 class Supervisor:
-    """A supervisor that runs actors, restarts those that crash, and ends those that crash too often.
+    """A supervisor that runs actors, restarts those that crash, and ends those that crash too often in a period.
 
-    Args:
-        domain: makes agents again from their last committed state.
-        engine: the mailbox that the answers of crashed agents are sent to.
-        limit: crashes of an actor within the period after which it is still restarted; period_ticks: the period.
-        ask: whether agents may ask the oracle.
+    `engine`: the mailbox that the answers of crashed agents are sent to.
     """
 
     def __init__(
@@ -107,12 +103,8 @@ class Supervisor:
     def take_turn(self, trigger: Trigger[Any], agents: dict[int, StatefulAgent[Any]]) -> bytes:
         """Return the encoded answer of an agent without an actor; if the agent crashes, the supervisor's answer.
 
-        Args:
-            agents: `{agent id: agent}` of those that are made already. One that is made is added, and one that crashes
-                is removed, so its next turn is that of its last committed state.
-
-        Raises:
-            MailboxClosedError: the agent is quarantined.
+        `agents`: those that are made already. One that is made is added, and one that crashes is removed, so its next
+        turn is that of its last committed state. A quarantined one raises a MailboxClosedError.
         """
         codec, number = self.codec, trigger.agent
         if trigger.context is not None:  # a checked copy, as after a mailbox: no other object shares its parts
@@ -129,12 +121,9 @@ class Supervisor:
             return codec.encode(self.answer_for(trigger, agent.state, error))
 
     async def run_service(self, name: str, run: Callable[[], Awaitable[None]], tick: Callable[[], int]) -> None:
-        """Run a service: an actor that all agents share. It is run again after each crash.
+        """Run a service, an actor that all agents share, again after each crash, unless it crashed too often.
 
-        Raises:
-            ActorError: it crashed too often.
-            OracleUnavailableError: there is no oracle to ask, so a restart would not help.
-            JournalError: an answer cannot be recorded, so a restart would not help.
+        No restart helps if an oracle is not there (OracleUnavailableError) or an answer not recorded (JournalError).
         """
         while True:
             try:
@@ -161,11 +150,7 @@ class Supervisor:
         return len(recent) + 1 > self._limit
 
     def answer_for(self, trigger: Trigger[Any], state: str, error: Exception) -> Update[None]:
-        """Return the recorded no-op that replaces the answer of an agent that has crashed on a trigger.
-
-        Args:
-            state: the agent's state after the crash.
-        """
+        """Return the recorded no-op that replaces the answer of an agent, now in this state, that has crashed."""
         agent_id = trigger.agent
         is_quarantined = self._add_crash(f"agent {agent_id}", trigger.tick)
         # Only the kind is recorded: the text may hold a memory address, and a record must be the same in every process.

@@ -92,14 +92,9 @@ _INFIX: Final = {
 
 
 def parse(text: str, fields: Mapping[str, Field], *, kind: tree.ValueKind = "bool") -> tree.Expression:
-    """Return the expression that a text means.
+    """Return the expression that a text means, of fields that it may read, or raise an ExpressionError.
 
-    Args:
-        text: at most 2,000 characters, also as `str()` of the expression writes it.
-        fields: all that the expression may read.
-
-    Raises:
-        ExpressionError: the text is no expression, or not of these fields and this type.
+    `text`: at most 2,000 characters, also as `str()` of the expression writes it.
     """
     if len(text) > LENGTH_MAX:
         raise ExpressionError(text, LENGTH_MAX + 1, f"expected at most {LENGTH_MAX} characters, found {len(text)}")

@@ -64,10 +64,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one of the agent's attributes: an int is rounded, and a number is kept within the field's range.
-
-    `when`: the condition without which it stays; None if there is none.
-    """
+    """A change of an agent's attribute, if `when` holds: an int is rounded, and numbers are kept in the range."""
 
     field: Field
     to: Expression
@@ -307,10 +304,7 @@ class _Flattening:
             raise self._refused(str(error), place) from None
 
     def _note(self, noted: ByEnds[T], row: Transition[Any], what: T, about: tuple[str, bool, str]) -> None:
-        """Note the effect or changes of a row, or none. A run knows a row by its trigger and its two states only.
-
-        `about`: the key, whether the row itself has it, and the row's place.
-        """
+        """Note the effect or changes of a row, or none. A run knows a row by its trigger and its two states only."""
         key, is_given, place = about
         if row.target is None:
             if is_given:

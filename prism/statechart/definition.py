@@ -219,11 +219,7 @@ class ChartDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def read_chart(text: str, source: str) -> ChartDefinition:
-    """Return the chart in a YAML text.
-
-    Raises:
-        ConfigError: the text is no chart; the message names the line and the key.
-    """
+    """Return the chart in a YAML text, or raise a ConfigError that names the line and the key."""
     file = read_document(text, source)
     plain = _tidied(file.value)
     try:  # takes a third of the time of `record_of`, which is needed only to name the key of an error

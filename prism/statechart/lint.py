@@ -62,8 +62,7 @@ def lint(
     """Return the faults of a chart, in the order of its states, of their triggers, and of their rows.
 
     Args:
-        assume: what always holds between fields, such as `agent.low_threshold <= agent.high_threshold`: samples that
-            contradict it are left out.
+        assume: what holds between fields, such as `agent.low_threshold <= agent.high_threshold`, in all samples.
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
     """
     states = [state for state in type(chart.initial) if state in chart.states]

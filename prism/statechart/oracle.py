@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
     Args:
         content: more than the option, as JSON text, for the agent to carry out.
-        method: how it was found, for the counts; empty for the oracle's own `method`.
+        method: how it was found, for the counts; empty for the oracle's own.
     """
 
     state: str
@@ -55,9 +55,7 @@ class Answer(NamedTuple):
 class Judgement(NamedTuple):
     """The probability of each option of one question, in its order; they add up to 1.
 
-    Args:
-        method: as of `Answer`.
-        samples: the answers that they were counted from; 0 for probabilities that the oracle has.
+    `samples`: the answers that they were counted from; 0 for probabilities that the oracle has.
     """
 
     probabilities: tuple[float, ...]
@@ -66,10 +64,7 @@ class Judgement(NamedTuple):
 
 
 class Oracle(ABC, Generic[S]):
-    """An oracle: it decides which of several possible states an agent enters next.
-
-    Its answers are counted under `source`: `oracle`, or `llm` for a language model.
-    """
+    """An oracle: it decides which of several possible states an agent enters next."""
 
     source: str = "oracle"
     method: str = "embedded"
@@ -177,14 +172,10 @@ class Oracle(ABC, Generic[S]):
 
 
 class StatechartOracle(Oracle[AgentState]):
-    """An oracle that asks a chat model. A run that asks a model uses a subclass.
+    """An oracle that asks a chat model, also about other states than the social ones. A run uses a subclass.
 
-    States of another StrEnum than the social one are asked for in the same way.
-
-    Args:
-        client: any object with the method `chat(prompt, *, schema)`, which returns the answer of a model as text in the
-            shape of a JSON schema. It raises an OracleError or a TimeoutError if no answer came.
-        descriptions: what the model reads of each state; other states are shown by name.
+    `client`: any object with the method `chat(prompt, *, schema)`, which returns the answer of a model as text in the
+    shape of a JSON schema, or raises an OracleError or a TimeoutError.
     """
 
     _descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS
@@ -323,11 +314,7 @@ def in_one_line(text: str) -> str:
 
 
 def parse_oracle_response(response_text: str, options: Sequence[S], key: str = NEXT_STATE) -> S:
-    """Return the option that the response names under the key, in upper or lower case.
-
-    Raises:
-        ValueError: the response is not a JSON object, or names no option (an `OracleResponseError`).
-    """
+    """Return the option that the response names under the key, in upper or lower case; else an OracleResponseError."""
     try:
         answer = json.loads(response_text)
     except TypeError:  # a client may return anything

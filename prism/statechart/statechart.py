@@ -102,8 +102,7 @@ class Rows(Generic[S]):
     def question_options(self) -> tuple[S, ...]:
         """Return the options that the rows meant for the oracle offer, in order; empty without such rows.
 
-        A question that arises only because the guards of other rows overlap has options of its own each time, which no
-        chart knows beforehand.
+        A question that arises because other guards overlap has other options each time, which no chart knows before.
         """
         meant = [row for row in self._all if row.oracle or row.target is None]
         options = self.choice(meant).targets if meant else ()
@@ -146,11 +145,7 @@ def ask_guard(row: Transition[Any], agent: Any, context: Any, mark: Any) -> bool
 
 
 def take(row: Transition[Any], agent: Any, tick: int | None, context: Any, mark: Any) -> None:
-    """Run the row's action, if it has one, and let the agent enter the target. An error leaves it where it was.
-
-    Raises:
-        StatechartError: a guard or an action of the agent is running, or the action is not a plain one.
-    """
+    """Run the row's action, if it has one, and let the agent enter the target. An error leaves it where it was."""
     if row.action is not None:
         if mark.running is not None:
             raise StatechartError(f"{mark.running.name}: its guard or action must not run {row.name} on its own agent")
@@ -272,11 +267,7 @@ class Statechart(Generic[S]):
         return [] if rows is None else list(rows.targets)
 
     def rows(self, state: S, trigger: str) -> Rows[S] | None:
-        """Return the rows of a state and trigger; None if there are none.
-
-        Raises:
-            StatechartError: the state is not in the chart.
-        """
+        """Return the rows of a state of the chart and a trigger; None if there are none."""
         try:
             return self.index[state][trigger]
         except KeyError:
@@ -293,12 +284,11 @@ class Statechart(Generic[S]):
         """Return the state that the first enabled row led to, or None if no row was enabled. It never asks an oracle.
 
         Args:
-            tick: the tick of the transition; by default the agent's current tick.
+            tick: of the transition; by default the agent's current tick.
 
         Raises:
             StatechartError: a guard or an action of this agent is running, or the action is not a plain one; the agent
-                stays where it was.
-            Exception: any error of the action; the agent stays where it was.
+                stays where it was, as after any error of the action.
         """
         rows, mark = self.rows(agent.state, trigger), mark_of(agent)
         # A guard or an action that fires on its own agent would move it in the midst of a step (SCXML 3.13: a step runs
@@ -338,8 +328,6 @@ class Statechart(Generic[S]):
 
     def commit(self, agent: Movable[S], transition: Transition[S], tick: int | None, context: Any = None) -> bool:
         """Return True once the agent is in the row's target; change nothing and return False if it has left the source.
-
-        The action runs first. If it raises, the agent stays where it was, and the caller gets the error.
 
         Raises:
             StatechartError: as for `fire`, or the row's target is not a state of this chart.

@@ -97,8 +97,7 @@ class Transition(msgspec.Struct, Generic[S], frozen=True):
             rows of higher levels are not (SCXML 3.13).
 
     Raises:
-        StatechartError: the trigger is empty, a state is not a member of a StrEnum, a guard or an action cannot be
-            called or is async, another value is of a wrong type, or there is no target and no oracle.
+        StatechartError: a value is of another type, a guard or an action is async, or there is no target and no oracle.
     """
 
     trigger: str
@@ -163,13 +162,10 @@ class Choice(msgspec.Struct, Generic[S], frozen=True):
 
 
 class StateTransition(msgspec.Struct, Generic[S], frozen=True):
-    """A change of state in an agent's history.
-
-    `timestamp` is simulated UTC; `context` has details such as `{"post_id": 12}`.
+    """A change of state in an agent's history, at a simulated time in UTC, with details such as `{"post_id": 12}`.
 
     Raises:
-        StatechartError: a state is not a member of a StrEnum, the trigger is empty, the timestamp is not in UTC, or the
-            context is not a dictionary.
+        StatechartError: a value is of another type, the trigger is empty, or the timestamp is not in UTC.
     """
 
     from_state: S

@@ -9,7 +9,7 @@ from actors.plots.statechart import BOX
 from prism.economy.nation import ECONOMY_CHART
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
 from prism.statechart import Activity, Outline, flatten, mermaid, outline, read_chart
-from tests.statechart.test_flatten import vocabulary
+from tests.statechart.test_chart_file import vocabulary
 
 SVG = "{http://www.w3.org/2000/svg}"
 SOCIAL = outline(SOCIAL_BEHAVIOUR)

@@ -8,7 +8,7 @@ from prism.clock import SimulatedClock
 from prism.statechart import AgentState, Statechart, StatechartOracle, Transition
 from tests.catalogue import catalogue
 from tests.social.people import person, relevant, view
-from tests.statechart.scripted import ScriptedClient
+from tests.statechart.charts import ScriptedClient
 
 CHART = Statechart(
     states=set(AgentState),

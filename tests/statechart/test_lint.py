@@ -13,7 +13,7 @@ from prism.expressions import Expression, Field, compiled, parse
 from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
 from prism.statechart import Finding, FindingKind, Statechart, Transition, lint, rendered
-from tests.expressions.grid import EVERY_VALUE, conditions
+from tests.expressions.random_expressions import EVERY_VALUE, conditions
 
 
 class Light(StrEnum):

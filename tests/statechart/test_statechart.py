@@ -1,10 +1,32 @@
+"""Rows and charts: what is refused, what is a choice (docs/decisions/001-ambiguity.md), and laws on random charts."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prism.agents import SocialAgent
+from prism.economy.nation import ECONOMY_CHART
 from prism.errors import StatechartError
-from prism.statechart import AgentState, Choice, Statechart, Transition, outcomes
+from prism.expressions import Field, compiled, parse
+from prism.social.chart import SOCIAL_CHART
+from prism.statechart import (
+    NEEDS_ORACLE,
+    STATE_DESCRIPTIONS,
+    AgentState,
+    Choice,
+    Statechart,
+    StateTransition,
+    Transition,
+    most_passive,
+    outcomes,
+    question_kinds,
+)
+from prism.statechart.transitions import Guard, agents_in_state, state_distribution
 from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
@@ -19,6 +41,76 @@ from tests.statechart.charts import (
     decides,
     says,
 )
+
+MUST = "must be a state such as AgentState.IDLE, got"
+
+
+@catalogue(
+    ("fields", "problem"),
+    [
+        *(
+            ((each, IDLE, SCROLLING), f"a transition's trigger must be a non-empty string, got {each!r}")
+            for each in ("", "  ", "\n", None, 3)
+        ),
+        *(
+            (("t", each, SCROLLING), f"{each} --t--> scrolling: source {MUST} {each!r}")
+            for each in ("idle", None, 0, AgentState)
+        ),
+        *((("t", IDLE, each), f"idle --t--> {each}: target {MUST} {each!r}") for each in ("scrolling", 7, AgentState)),
+        (
+            ("t", IDLE, None, None, None, False),
+            "idle --t--> as the oracle decides: a row without a target needs the oracle, so oracle=False cannot hold",
+        ),
+    ],
+)
+def test_a_row_needs_a_trigger_a_source_and_a_target_or_the_oracle(fields: tuple[Any, ...], problem: str) -> None:
+    with pytest.raises(StatechartError) as caught:
+        Transition(*fields)
+    assert str(caught.value) == problem
+
+
+@catalogue(
+    ("timestamp", "shown"),
+    [
+        (datetime(2026, 1, 30, 12), "'2026-01-30T12:00:00'"),  # naive
+        (datetime(2026, 1, 30, 12, tzinfo=timezone(timedelta(hours=2))), "'2026-01-30T12:00:00+02:00'"),
+    ],
+)
+def test_a_record_is_made_in_utc(timestamp: datetime, shown: str) -> None:
+    with pytest.raises(StatechartError) as caught:
+        StateTransition(IDLE, SCROLLING, "feed_ready", timestamp)
+    assert str(caught.value) == f"a state transition's timestamp must be in UTC, got {shown}"
+
+
+def test_the_eight_states_of_the_contract_are_described_to_the_oracle_as_it_says() -> None:
+    assert {state.name: (state.value, text) for state, text in STATE_DESCRIPTIONS.items()} == {
+        "IDLE": ("idle", "Stop browsing, wait for next round"),
+        "SCROLLING": ("scrolling", "Continue browsing without engaging"),
+        "EVALUATING": ("evaluating", "Look more closely at this post"),
+        "COMPOSING": ("composing", "Write a response or original content"),
+        "ENGAGING_LIKE": ("engaging_like", "Like this post"),
+        "ENGAGING_REPLY": ("engaging_reply", "Reply to this post"),
+        "ENGAGING_RESHARE": ("engaging_reshare", "Reshare this post"),
+        "RESTING": ("resting", "Take a break from activity"),
+    }
+    assert list(AgentState) == [*STATE_DESCRIPTIONS]
+    assert most_passive(AgentState) is AgentState.SCROLLING
+    assert most_passive([AgentState.COMPOSING, AgentState.ENGAGING_LIKE]) is AgentState.ENGAGING_LIKE
+
+
+def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_question() -> None:
+    four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
+    assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
+    assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
+
+
+@given(st.lists(st.sampled_from(AgentState)))
+def test_a_distribution_agrees_with_the_counts_and_loses_nobody(states: list[AgentState]) -> None:
+    crowd = [Person(state) for state in states]
+    distribution = state_distribution(crowd)
+    assert sum(distribution.values()) == len(states)
+    assert all(distribution[state] == agents_in_state(state, crowd) for state in AgentState)
+
 
 YES, NO = says(True), says(False)
 
@@ -127,3 +219,200 @@ def test_a_chart_keeps_its_states_rows_and_initial_state() -> None:
     row = Transition("feed_ready", IDLE, SCROLLING)
     chart = Statechart(states={IDLE, SCROLLING}, transitions=[row], initial=IDLE)
     assert (chart.states, chart.transitions, chart.initial) == (frozenset({IDLE, SCROLLING}), (row,), IDLE)
+
+
+def choice(chart: Statechart[AgentState]) -> Choice[AgentState]:
+    selected = chart.select(Person(), "decides")
+    assert isinstance(selected, Choice)
+    return selected
+
+
+Rows = tuple[Transition[AgentState], ...]
+TORN = Transition(trigger="decides", source=EVALUATING, target=None, guard=lambda a, p: "needs_oracle", label="torn")
+REFUSES = decides(RESTING, YES, oracle=False)
+CHOICES: dict[str, tuple[Rows, tuple[AgentState, ...]]] = {
+    "several enabled rows are led by what fire would do": (
+        (decides(COMPOSING, YES), decides(SCROLLING, YES)),
+        (COMPOSING, SCROLLING),
+    ),
+    "several rows to one target are one option": (
+        (decides(COMPOSING, YES), decides(COMPOSING, YES, label="again")),
+        (COMPOSING,),
+    ),
+    "a lone marked row is one option": ((decides(SCROLLING, NO), decides(COMPOSING, None, oracle=True)), (COMPOSING,)),
+    "and with a guard": ((decides(SCROLLING, NO), decides(COMPOSING, YES, oracle=True)), (COMPOSING,)),
+    "a guard can ask for the oracle": ((decides(COMPOSING, says("needs_oracle")), decides(SCROLLING)), (COMPOSING,)),
+    "the plan's own row offers every valid target, led by the most passive": (
+        (decides(COMPOSING, NO), decides(LIKE, NO), decides(SCROLLING, NO), TORN),
+        (SCROLLING, COMPOSING, LIKE),
+    ),
+    "an else without a target leaves it to the oracle": (
+        (decides(COMPOSING, NO), decides(SCROLLING, NO), decides(None)),
+        (SCROLLING, COMPOSING),
+    ),
+    "an enabled row before one without a target stays first": (
+        (decides(COMPOSING, YES), decides(SCROLLING, NO), decides(None, YES)),
+        (COMPOSING, SCROLLING),
+    ),
+    "a row that refuses the oracle is no option behind others": (
+        (decides(COMPOSING, YES), decides(SCROLLING, YES), REFUSES),
+        (COMPOSING, SCROLLING),
+    ),
+    "but is one where it would win": (
+        (REFUSES, decides(COMPOSING, YES), decides(SCROLLING, YES)),
+        (RESTING, COMPOSING, SCROLLING),
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "targets"), CHOICES.values(), ids=CHOICES)
+def test_what_is_a_choice_and_of_what(rows: Rows, targets: tuple[AgentState, ...]) -> None:
+    chart = chart_of(*rows)
+    selected = choice(chart)
+    assert (selected.trigger, selected.source, selected.targets) == ("decides", EVALUATING, targets)
+    if all(row.target for row in rows):
+        first = [next(row for row in rows if row.target is target and row.guard is not NO) for target in targets]
+        assert selected.options == tuple(first)
+        assert chart.fire(Person(), "decides") is targets[0]
+
+
+def test_an_enabled_guarded_row_and_an_else_are_no_choice() -> None:
+    """Nor are rows that refuse the oracle, and any true result but the marker only enables its row."""
+    first, second = decides(COMPOSING, YES), decides(SCROLLING, YES, oracle=False)
+    word, marked = decides(COMPOSING, says("yes")), decides(COMPOSING, says(NEEDS_ORACLE), oracle=False)
+    lone = ((first, decides(SCROLLING)), (word, decides(SCROLLING)), (first, second), (second, first), (marked,))
+    for rows in lone:
+        assert chart_of(*rows).select(Person(), "decides") is rows[0]
+    results: tuple[object, ...] = ("", 0, None, [])
+    for result in results:
+        assert chart_of(decides(COMPOSING, says(result))).select(Person(), "decides") is None
+
+
+def test_errors_of_guards_are_counted_for_each_row_and_the_first_one_kept() -> None:
+    messages = iter(["first", "second", "third"])
+
+    def fails(_agent: Any, _context: Any) -> object:
+        raise LookupError(next(messages))
+
+    rows = decides(COMPOSING, fails), decides(LIKE, breaks("other row")), decides(SCROLLING)
+    chart = chart_of(*rows)
+    for _ in range(3):
+        chart.select(Person(), "decides")
+    assert [(seen.row, seen.count, seen.first) for seen in chart.guard_errors] == [
+        (rows[0], 3, "LookupError: first"),
+        (rows[1], 3, "LookupError: other row"),
+    ]
+
+
+def test_guards_that_are_expressions_select_what_functions_select_and_one_that_raises_is_counted_and_false() -> None:
+    fields = {name: Field(name=name, kind="int") for name in ("x", "y")}
+    readers = {"x": lambda _, context: context["x"], "y": lambda _, context: context["y"]}
+    guards = [compiled(parse(text, fields), readers) for text in ("x > 1", "y > 1", "x > 1 and y > 2")]
+    as_functions = [lambda agent, context, guard=guard: guard(agent, context) for guard in guards]
+    charts = [
+        chart_of(*(decides(target, guard) for target, guard in zip((COMPOSING, SCROLLING, LIKE), each, strict=True)))
+        for each in (guards, as_functions)
+    ]
+    for context in ({"x": x, "y": y} for x in (0, 2) for y in (0, 2, 3)):
+        found, expected = (chart.select(Person(), "decides", context) for chart in charts)
+        targets = [getattr(each, "targets", getattr(each, "target", None)) for each in (found, expected)]
+        assert targets[0] == targets[1]
+    assert charts[0].guard_errors == []
+    selected = charts[0].select(Person(), "decides", {"y": 3})
+    assert isinstance(selected, Transition)
+    assert selected.target is SCROLLING
+    assert [(seen.row.target, seen.count) for seen in charts[0].guard_errors] == [(COMPOSING, 1), (LIKE, 1)]
+
+
+Row = Transition[AgentState]
+Situation = tuple[Statechart[AgentState], AgentState, str]
+"""A chart, the state of somebody in it, and a trigger."""
+TRIGGERS = ("decides", "timeout")
+GUARDS: list[Guard | None] = [None, says(True), says(False), breaks(), says("needs_oracle")]
+
+
+def legal(rows: Iterable[Row]) -> list[Row]:
+    """The rows without those after an else, and without those that leave the oracle nothing to choose from."""
+    kept: list[Row] = []
+    closed: set[tuple[AgentState, str]] = set()
+    for row in rows:
+        key = (row.source, row.trigger)
+        if key not in closed:
+            kept.append(row)
+        if row.guard is None:
+            closed.add(key)
+    targeted = {(row.source, row.trigger) for row in kept if row.target is not None}
+    return [row for row in kept if (row.source, row.trigger) in targeted]
+
+
+@st.composite
+def situations(draw: st.DrawFn, *, askable: bool = True) -> Situation:
+    """A random chart over some of the states, the state of somebody in it, and a trigger."""
+    states = draw(st.lists(st.sampled_from(AgentState), min_size=1, max_size=4, unique=True))
+    targets: list[AgentState | None] = [*states, None] if askable else [*states]
+    marks = [None, True, False] if askable else [False]
+    row = st.builds(
+        lambda trigger, source, target, guard, oracle: (trigger, source, target, guard, None, oracle),
+        st.sampled_from(TRIGGERS),
+        st.sampled_from(states[:2]),
+        st.sampled_from(targets),
+        st.sampled_from(GUARDS),
+        st.sampled_from(marks),
+    ).filter(lambda fields: fields[2] is not None or fields[5] is not False)
+    rows = [Transition(*fields) for fields in draw(st.lists(row, max_size=10))]
+    return (
+        Statechart(states, legal(rows), states[0]),
+        draw(st.sampled_from(states[:2])),
+        draw(st.sampled_from(TRIGGERS)),
+    )
+
+
+@given(situations())
+def test_candidates_are_rows_of_this_state_and_trigger_in_their_order_and_fire_takes_the_first(
+    situation: Situation,
+) -> None:
+    chart, state, trigger = situation
+    agent = Person(state)
+    candidates = chart.candidates(agent, trigger)
+    rows = [row for row in chart.transitions if (row.source, row.trigger) == (state, trigger)]
+    places = [next(place for place, row in enumerate(rows) if row is found) for found in candidates]
+    assert places == sorted(set(places))
+    expected = candidates[0].target if candidates else None
+    assert chart.fire(agent, trigger) == expected
+    assert agent.state == (state if expected is None else expected)
+
+
+@given(situations())
+def test_the_first_option_is_what_fire_would_do_or_the_most_passive(situation: Situation) -> None:
+    """Every option is a candidate, or what one without a target allows."""
+    chart, state, trigger = situation
+    selected = chart.select(Person(state), trigger)
+    if not isinstance(selected, Choice):
+        return
+    candidates = chart.candidates(Person(state), trigger)
+    allowed = list(candidates)
+    for row in candidates:
+        if row.target is None:
+            allowed += [msgspec.structs.replace(row, target=to) for to in chart.valid_targets(state, trigger)]
+    assert all(option in allowed for option in selected.options)
+    assert None not in [option.target for option in selected.options]
+    assert len(set(selected.targets)) == len(selected.options) > 0
+    assert (selected.source, selected.trigger) == (state, trigger)
+    fired = chart.fire(Person(state), trigger)
+    assert selected.targets[0] == (most_passive(selected.targets) if fired is None else fired)
+
+
+@given(situations(askable=False))
+def test_a_chart_without_askable_rows_never_asks(situation: Situation) -> None:
+    chart, state, trigger = situation
+    assert not isinstance(chart.select(Person(state), trigger), Choice)
+
+
+@given(situations(), st.integers(0, 1000))
+def test_commit_moves_to_exactly_the_target_at_exactly_the_tick(situation: Situation, tick: int) -> None:
+    chart, state, trigger = situation
+    selected = chart.select(Person(state), trigger)
+    for row in selected.options if isinstance(selected, Choice) else [] if selected is None else [selected]:
+        agent = Person(state)
+        assert chart.commit(agent, row, tick)
+        assert (agent.state, agent.entered, agent.ticks_in_state) == (row.target, tick, 0)

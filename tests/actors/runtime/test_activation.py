@@ -1,5 +1,6 @@
-"""Agents that are tasks of their own, and those whose turns are taken many at once or one by one, give one journal."""
+"""One configuration and one seed are one journal, in whatever way turns are taken and in whatever order tasks run."""
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,11 @@ from actors import read_config, resume, run
 from actors.runtime.activation import MANY, way_of
 from actors.store.journal import JOURNAL
 from prism.config import Config, RunConfig
-from tests.actors.social_runs import SMALL
+from tests.actors.social_runs import (
+    SMALL,
+    digest_of,
+    with_deliberation,
+)
 from tests.actors.traffic_lights import CrossingRun, config, with_faulty_action
 from tests.catalogue import catalogue
 from tests.domains import TrafficDomain
@@ -26,31 +31,20 @@ HIGGS = "snap-higgs-follow-sample.txt.gz"
 """A part of the graph of higgs.yaml."""
 
 SHIPPED = {
-    "default.yaml": ["simulation.rounds=2", "population.size=300"],
-    "friends.yaml": ["simulation.rounds=2", "population.size=300"],
-    "stress.yaml": ["simulation.ticks=12", "population.size=3000"],
-    "soak.yaml": [
-        "simulation.ticks=30",
-        "population.size=2000",
-        "run.tick_s=0",
-        "metrics.enabled=false",
-        "oracle.backend=choice",
-    ],
-    "cascades.yaml": ["simulation.rounds=1", "population.size=2000"],
-    "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
-    "economy.yaml": ["simulation.ticks=12"],
-    "higgs.yaml": ["simulation.ticks=4", "population.activity.mean=0.05"],
-    "opinions.yaml": [
-        "simulation.rounds=2",
-        "simulation.ticks_per_round=24",
-        "population.graph.degree=20",
-        "feed.size=20",
-    ],
-    "contagion.yaml": ["simulation.rounds=10"],
-    "partisans.yaml": ["simulation.rounds=3", "population.size=150"],
-    "partisans-read.yaml": ["simulation.rounds=3", "oracle.backend=choice"],
-    "headlines.yaml": ["simulation.rounds=3", "population.size=150"],
-    "million.yaml": ["simulation.rounds=1", "population.size=3000"],
+    "default.yaml": "simulation.rounds=2 population.size=300",
+    "friends.yaml": "simulation.rounds=2 population.size=300",
+    "stress.yaml": "simulation.ticks=12 population.size=3000",
+    "soak.yaml": "simulation.ticks=30 population.size=2000 run.tick_s=0 metrics.enabled=false oracle.backend=choice",
+    "cascades.yaml": "simulation.rounds=1 population.size=2000",
+    "ollama.yaml": "simulation.rounds=1 oracle.backend=choice oracle.tape=off",
+    "economy.yaml": "simulation.ticks=12",
+    "higgs.yaml": "simulation.ticks=4 population.activity.mean=0.05",
+    "opinions.yaml": "simulation.rounds=2 simulation.ticks_per_round=24 population.graph.degree=20 feed.size=20",
+    "contagion.yaml": "simulation.rounds=10",
+    "partisans.yaml": "simulation.rounds=3 population.size=150",
+    "partisans-read.yaml": "simulation.rounds=3 oracle.backend=choice",
+    "headlines.yaml": "simulation.rounds=3 population.size=150",
+    "million.yaml": "simulation.rounds=1 population.size=3000",
 }
 """The shipped configurations, and what makes a short run without a server of each."""
 
@@ -64,7 +58,7 @@ def at_once(settings: Config) -> Config:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
     given = [f"population.graph.path={real_path(HIGGS)}"] if name == "higgs.yaml" else []
-    chosen = read_config(ROOT / "configs" / name, [*SHIPPED[name], *given])
+    chosen = read_config(ROOT / "configs" / name, [*SHIPPED[name].split(), *given])
     first = run(chosen)
     assert first.summary.activations > 100
     other = run(at_once(chosen))
@@ -118,3 +112,33 @@ def test_auto_chooses_by_the_number_of_agents_and_turns_at_once_need_a_domain_th
     chosen: Any, agents: int, expected: str
 ) -> None:
     assert way_of(RunConfig(activation=chosen), TrafficDomain(agents)) == expected
+
+
+@pytest.mark.parametrize(("lookahead", "full", "everyday"), [(4, 120, 4), (0, 15, 2), (1, 15, 2)])
+def test_every_schedule_gives_the_same_digest(lookahead: int, full: int, everyday: int, size: Size) -> None:
+    config, schedules = with_deliberation(lookahead), size(full, everyday=everyday)
+    assert {digest_of(config, schedule=seed) for seed in range(schedules)} == {digest_of(config)}
+
+
+ACTORS = ROOT / "actors"
+NAMES = re.compile(r"social|econom|\bnations?\b", re.IGNORECASE)
+
+ROOMS_OF_ANY_DOMAIN = ("core", "oracle", "runtime", "store", "metrics", "logs", "http")
+ROOMS_OF_RESULTS = ("results", "pages", "view")
+"""Rooms that say what took place in a run. They draw posts and quarters where the show of a domain has them."""
+ASKED = re.compile(r"""["'](social|economy)["']""")
+"""The name of a domain as a value: to compare with, or to look up."""
+
+
+def test_the_rooms_that_run_name_no_domain() -> None:
+    files = [path for room in ROOMS_OF_ANY_DOMAIN for path in (ACTORS / room).rglob("*.py")]
+    assert len(files) > 20
+    assert [path.name for path in files if NAMES.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_who_says_what_took_place_asks_no_domain_for_its_name() -> None:
+    files = [
+        path for room in ROOMS_OF_RESULTS for path in (ACTORS / room).rglob("*.*") if path.suffix in (".py", ".js")
+    ]
+    assert len(files) > 15
+    assert [path.name for path in files if ASKED.search(path.read_text(encoding="utf-8"))] == []
