@@ -1,23 +1,35 @@
-"""Profiles as people have them: right or refused, and never wrong without a word."""
+"""Profiles as people have them, and the people they make: right or refused, and never wrong without a word."""
 
 import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import Any
 
 import pytest
 
-from prism.config.model import PopulationConfig
-from prism.errors import InputError
-from prism.social.people.profiles import LostDigitsError, Profiles, entries_of, id_text, parse_profiles
+from prism.config.model import GraphConfig, PopulationConfig
+from prism.errors import ConfigError, InputError
+from prism.social.people.people import SyntheticPeople
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population, build_population
+from prism.social.people.profiles import (
+    LostDigitsError,
+    Profiles,
+    entries_of,
+    id_text,
+    parse_profiles,
+    personas_from_profiles,
+)
+from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.command import Prism
+from tests.paths import real_path
 from tests.tiers import Size
 
-T = TypeVar("T")
 TWITTER = """\
 ,user_id,name,username,following_agentid_list,previous_tweets,user_char,description
 0,44196397,Ira Sol,ira,"[1, 2]","['a, b', ""it's""]",Repairs clocks,
@@ -73,14 +85,21 @@ def test_the_index_of_a_sample_names_the_rows_of_the_larger_file_if_that_is_set(
 
 def test_people_of_the_reddit_shape_are_read_with_fields_missing() -> None:
     people: list[dict[str, object]] = [
-        {"realname": "Ira Sol", "username": "ira", "bio": "b", "persona": "p", "age": 40, "gender": "male"},
+        {"realname": "Ira Sol", "username": "ira", "bio": "b", "persona": "p", "age": 40, "gender": "male"}
+        | {"mbti": "INTJ", "country": "Chile", "profession": "Rail", "interested_topics": ["Rail", "Tea", "Rail"]},
         {"realname": "Bo Lund", "username": "bo", "bio": "maps", "age": None, "mbti": "INTJ", "country": "Peru"},
         {"username": "cy", "persona": float("nan"), "age": float("nan"), "interested_topics": None},
         {"persona": "Rows"},
     ]
     profiles = read(json.dumps(people), "p.json")
     assert [profile.name for profile in profiles] == ["Ira Sol", "Bo Lund", "cy", "Person 3"]
-    assert [profile.personality for profile in profiles] == ["p (40, male)", "maps (INTJ, Peru)", "", "Rows"]
+    assert [profile.personality for profile in profiles] == [
+        "p (INTJ, 40, male, Chile, Rail)",
+        "maps (INTJ, Peru)",
+        "",
+        "Rows",
+    ]
+    assert [profile.interests for profile in profiles] == [("Rail", "Tea"), (), (), ()]
     assert profiles.keys == ["0", "1", "2", "3"]
     assert profiles.understood[1] == "p.json: 1 person without a name: named by number"
 
@@ -211,6 +230,15 @@ p.csv:1: expected a column that describes people (name, realname, real_name, use
 user_char, persona, bio, description), got: Ira, bakes
 p.csv: user_id,name\n1,Ira\nnan,Bo => p.csv:3: user_id: expected an id, got an empty text
 p.csv: user_id,name\n1,Ira\n1.0,Bo => p.csv:3: user_id: '1' is used on lines 2 and 3
+p.csv:  => p.csv: holds no profiles: expected at least one
+p.json: [] => p.json: holds no profiles: expected at least one
+p.csv: name,bio\nIra,"two\nlines"\nBo => p.csv:4: expected 2 columns, got 1
+p.csv: name,bio\nIra,"open\nBo,b => p.csv:2: bad CSV: unexpected end of data
+p.csv: name,bio,own,own\nIra,a,1,2 => p.csv:1: own: stands twice: expected one column 'own'
+p.json: [{"realname": "Ada", "interested_topics": ["tea", 3]}] => \
+p.json: interested_topics: profile 1: expected a list of texts, got ["tea", 3]
+p.json: [{"name": "Ada"}, {"name": "B\ud800"}] => \
+p.json: profile 2 holds half a character (\ud800 to \udfff alone): expected text
 """
 
 
@@ -219,6 +247,11 @@ def test_a_file_that_cannot_be_understood_is_one_clear_line(case: str) -> None:
     given, message = case.split(" => ")
     name, text = given.split(": ", 1)
     assert refusal(text.replace(r"\n", "\n"), name) == message
+
+
+@catalogue("unit", ["[", '{"a":', '{"a":[', '"', '["\\', "[{"])
+def test_hostile_json_is_refused(unit: str) -> None:
+    assert refusal(unit * (100_000 // len(unit)), "p.json").split(": ")[1] == "bad JSON"
 
 
 # Encodings.
@@ -336,3 +369,161 @@ def test_random_files_are_right_or_refused_and_never_wrong(size: Size) -> None:
             assert {*ties(profiles)} == followed, case
             right += 1
     assert right > 0.6 * cases  # in the others, two readings fit
+
+
+def test_the_files_that_oasis_ships_have_the_people_and_the_follows_that_it_says() -> None:
+    reddit = read(real_path("oasis-reddit-users-36.json").read_bytes(), "p.json")
+    assert (len(reddit), reddit[0].name, reddit[0].interests) == (36, "James Miller", ("Economics", "Business"))
+    assert all(profile.interests and profile.personality for profile in reddit)
+    assert not len(reddit.ties)
+    twitter = read(real_path("oasis-twitter-users-196.csv").read_bytes())
+    assert (len(twitter), len(twitter.ties), len(ties(twitter))) == (196, 1279, 1269), "ten follow themselves"
+    assert all(profile.personality == "" for profile in twitter)
+
+
+# The columns that a configuration names.
+
+
+def table(header: str, *rows: str, **settings: Any) -> Profiles:
+    lines = [f"name,bio,{header}", *(f"P{number},,{row}" for number, row in enumerate(rows))]
+    return read("\n".join(lines), **settings)
+
+
+def listed(*entries: dict[str, Any], **settings: Any) -> Profiles:
+    named = [{"realname": f"P{number}", **entry} for number, entry in enumerate(entries)]
+    return read(json.dumps(named), "p.json", **settings)
+
+
+def people(profiles: Profiles, **settings: Any) -> tuple[Persona, ...]:
+    return personas_from_profiles(profiles, 7, PopulationConfig(**settings))
+
+
+EVERY: dict[str, dict[str, Any]] = {
+    "age": {"type": "int", "min": 13, "max": 99},
+    "ideology": {"type": "float", "column": "left right"},
+    "region": {"type": "text", "values": ["north", "south"]},
+    "verified": {"type": "bool", "probability": 1.0},
+    "member": {"type": "bool"},
+}
+
+
+def test_each_attribute_has_its_column_or_key_and_the_others_are_drawn() -> None:
+    found = table("member,age,left right,region", "yes,40,-0.5,north", "0,13.0,1e1, south ", attributes=EVERY)
+    entry = {"age": 40.0, "left right": 1, "region": "north", "member": True}
+    made = (*people(found, attributes=EVERY), *people(listed(entry, attributes=EVERY), attributes=EVERY))
+    assert [dict(each.attributes) for each in made] == [
+        {"age": 40, "ideology": -0.5, "region": "north", "verified": True, "member": True},
+        {"age": 13, "ideology": 10.0, "region": "south", "verified": True, "member": False},
+        {"age": 40, "ideology": 1.0, "region": "north", "verified": True, "member": True},
+    ]
+    for each in made:
+        assert [*each.attributes] == [*EVERY]
+        assert [type(value) for value in each.attributes.values()] == [int, float, str, bool, bool]
+
+
+MISSING = "which stands for a missing value; population.attributes.own.default would stand for it"
+NOTHING = "got nothing; population.attributes.own.default would stand for it"
+
+
+@catalogue(
+    ("declaration", "value", "problem"),
+    [
+        ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
+        ({"type": "int"}, "40.5", "expected int, got '40.5'"),
+        ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
+        ({"type": "bool"}, "maybe", "expected true or false, got 'maybe'"),
+        ({"type": "text", "values": ["n", "s"]}, "w", "expected one of: n, s, got 'w'"),
+        ({"type": "int"}, "", f"expected int, {NOTHING}"),
+        ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
+        ({"type": "text"}, 3, "expected text, got 3"),
+        ({"type": "text"}, None, f"expected text, {NOTHING}"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_its_line_or_profile_and_its_column(
+    declaration: dict[str, Any], value: object, problem: str
+) -> None:
+    fits = {"int": 50, "float": 0.5, "bool": True, "text": "n"}[declaration["type"]]
+    make, place = partial(table, "own", str(fits), str(value)), "p.csv:3: own: "
+    if not isinstance(value, str):
+        make, place = partial(listed, {"own": fits}, {"own": value}), "p.json: own: profile 2: "
+    with pytest.raises(InputError) as caught:
+        make(attributes={"own": declaration})
+    assert str(caught.value) == f"{place}{problem}"
+
+
+@catalogue(
+    ("settings", "problem"),
+    [
+        (
+            {"attributes": {"own": {"type": "int", "column": "Ideologie"}}},
+            "Ideologie, for population.attributes.own; did ",
+        ),
+        ({"attributes": {"own": {"type": "int"}}}, "own, for population.attributes.own;"),
+        (
+            {"attributes": {"Ideology": {"type": "float", "min": 0, "max": 1}}},
+            "Ideology, for population.attributes.Ideology; `column:",
+        ),
+        ({"columns": {"activity": "share"}}, "share, for population.columns.activity;"),
+    ],
+)
+def test_a_column_that_the_file_lacks_is_refused_with_those_there_are(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        table("ideology", "1", **settings)
+    assert str(caught.value).startswith(f"p.csv:1: missing column: {problem}")
+    assert str(caught.value).endswith("the file has: name, bio, ideology")
+    with pytest.raises(InputError, match=r"^p\.json: missing key: own, for .* the file has: realname, ideology$"):
+        listed({"ideology": 1}, attributes={"own": {"type": "int"}})
+
+
+def test_thresholds_and_activity_come_from_their_columns_and_a_blank_one_from_the_seed() -> None:
+    rows, named = ("0.9,0", ",", "0.02,1"), {"engagement_threshold": "trust", "activity": "share"}
+    ada, bo, cy = people(table("trust,share", *rows, columns=named), columns=named)
+    assert (ada.engagement_threshold, ada.activity) == (0.9, 0.0)
+    assert (ada.low_threshold, ada.high_threshold) == (0.9 - 0.1, 0.9 + 0.1)
+    assert bo == people(table("trust,share", *rows))[1]
+    assert (cy.low_threshold, cy.high_threshold, cy.activity) == (0.0, 0.02 + 0.1, 1.0)
+
+
+@catalogue(
+    ("row", "problem"),
+    [
+        ("1.5,,", "mid: expected float 0 to 1, got '1.5'"),
+        ("0.5,0.6,", "low: expected at most the engagement threshold of 0.5, got 0.6"),
+        ("0.5,,0.4", "high: expected at least the engagement threshold of 0.5, got 0.4"),
+        (",0.4,", "low: expected an engagement threshold in the same profile"),
+    ],
+)
+def test_thresholds_out_of_range_or_order_are_refused(row: str, problem: str) -> None:
+    named = {"engagement_threshold": "mid", "low_threshold": "low", "high_threshold": "high"}
+    with pytest.raises(InputError) as caught:
+        table("mid,low,high", "0.5,0.4,0.6", row, columns=named)
+    assert str(caught.value) == f"p.csv:3: {problem}"
+
+
+# The people of follow lists.
+
+FROM_PROFILES = PopulationConfig(graph=GraphConfig(kind="profiles"))
+
+
+def test_follow_lists_make_the_graph_and_set_the_size() -> None:
+    rows = 'ada,Ada,"[cy, bo]"\nbo,Bo,"[ada, ada, bo]"\ncy,Cy,[]\n'
+    found = read(f"user_id,name,following_agentid_list\n{rows}")
+    population = build_population(FROM_PROFILES, 1, profiles=found)
+    graph = population.graph
+    assert graph.names == ("ada", "bo", "cy")
+    assert [graph.following(person).tolist() for person in range(3)] == [[1, 2], [0], []]
+    assert (graph.duplicates, graph.self_loops) == (1, 1)
+    assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
+    lonely = read("user_id,name,following_agentid_list\nada,Ada,[ada]\nbo,Bo,[]\n")
+    for given, problem in (
+        (None, "takes the ties from population.profiles, which is not set"),
+        (lonely, "needs follow lists, and nobody follows anyone in population.profiles: p.csv: 2 profiles from"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            build_population(FROM_PROFILES, 1, profiles=given)
+        assert str(caught.value).startswith(f"configuration: population.graph.kind: `profiles` {problem}")
+
+
+def test_a_population_has_one_persona_for_each_person() -> None:
+    with pytest.raises(ValueError, match=r"^personas: expected one for each of 3 people, got 2$"):
+        Population(personas=SyntheticPeople(2, 1, PopulationConfig()), graph=FollowGraph(3, [0], [1]))

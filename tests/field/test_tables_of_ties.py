@@ -1,5 +1,6 @@
 """Tables of ties and graph files as people have them: read as they are meant, or refused with what to set."""
 
+import gzip
 from collections import Counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.field.random_tables import random_table
+from tests.paths import real_path
 from tests.tiers import Size
 
 CYCLE = {("ada", "bo"), ("bo", "cy"), ("cy", "ada")}
@@ -22,7 +24,7 @@ PAJEK = '*Vertices 3\n1 "ada"\n2 "bo"\n3 "cy"\n'
 
 
 def read(text: str, name: str = "t.txt", **settings: Any) -> FollowGraph:
-    return parse_graph(text.encode(), name, GraphConfig(**{"directed": True, **settings}))
+    return parse_graph(text.encode(errors="surrogateescape"), name, GraphConfig(**{"directed": True, **settings}))
 
 
 def ties_of(graph: FollowGraph) -> set[tuple[str, str]]:
@@ -126,6 +128,11 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("digraph {\n ada -> bo\n}\n", {}, "is a Graphviz file: expected a table of ties, GraphML"),
         ('{"nodes": []}', {}, "is JSON: expected a table of ties, GraphML"),
         ("PK\x03\x04", {}, "is a zip archive or spreadsheet"),
+        ("1,2\n3,\n", {}, "t.txt:2: expected two ids with a comma between them, got '3,'"),
+        ('1,2\n"3,4\n5,6\n', {}, "t.txt:2: expected two ids with a comma between them, got '\"3,4'"),
+        ("x" * 70, {}, f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'"),
+        ("1 1\n2 2\n", {}, "t.txt: holds no ties: expected lines with two different ids"),
+        ("\ufeff1 2\n3 \udce9\n", {}, "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8"),
     ],
 )
 def test_what_fits_in_no_way_or_in_more_than_one_is_refused_in_one_line(
@@ -168,6 +175,17 @@ def test_a_file_that_says_whether_ties_are_directed_is_believed(
     text: str, directed: bool, ties: set[tuple[str, str]]
 ) -> None:
     assert ties_of(read(text, directed=directed)) == ties
+
+
+def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
+    assert read("900 10\n9 900\n-5 007").names == ("-5", "007", "9", "10", "900")
+
+
+def test_ego_facebook_has_its_published_people_and_friendships() -> None:
+    data = gzip.decompress(real_path("snap-ego-facebook.txt.gz").read_bytes())
+    graph = parse_graph(data, "snap-ego-facebook.txt", GraphConfig())
+    assert (graph.size, graph.edges, graph.duplicates, graph.self_loops) == (4039, 2 * 88234, 0, 0)
+    assert graph.names == tuple(map(str, range(4039)))
 
 
 def test_a_line_far_down_that_differs_is_named() -> None:

@@ -1,6 +1,5 @@
-"""Follow graphs: from ties, from files, from generators, and with a share of ties between equals."""
+"""Follow graphs: from ties, from generators, and with a share of ties between equals."""
 
-import gzip
 import random
 import subprocess
 import sys
@@ -14,12 +13,10 @@ from hypothesis import strategies as st
 
 from prism.config import Config
 from prism.config.model import GraphConfig
-from prism.errors import ConfigError, InputError, SettingError
+from prism.errors import ConfigError, SettingError
 from prism.rng import GraphRandom
-from prism.social.ties.files import parse_edges
 from prism.social.ties.graph import FollowGraph, generate, is_mutual, power_law_ties, wired
 from tests.catalogue import catalogue
-from tests.paths import real_path
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)))
 GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"]
@@ -120,48 +117,9 @@ import matplotlib
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def parse(text: str, source: str = "ties.txt", *, directed: bool = True) -> FollowGraph:
-    return parse_edges(text.encode(), source, GraphConfig(directed=directed))
-
-
-def real_file(name: str) -> bytes:
-    return gzip.decompress(real_path(name).read_bytes())
-
-
-def test_integer_ids_are_ordered_by_value_and_kept_as_written() -> None:
-    assert parse("900 10\n9 900\n-5 007").names == ("-5", "007", "9", "10", "900")
-
-
-@catalogue(
-    ("source", "data", "message"),
-    [
-        ("t.csv", b"1,2\n3,\n", "t.csv:2: expected two ids with a comma between them, got '3,'"),
-        ("t.csv", b'1,2\n"3,4\n5,6\n', "t.csv:2: expected two ids with a comma between them, got '\"3,4'"),
-        ("t.txt", b"x" * 70, f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'"),
-        ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
-        ("t.txt", b"\xef\xbb\xbf1 2\n3 \xe9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8"),
-    ],
-)
-def test_a_bad_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_edges(data, source, GraphConfig(directed=True))
-    assert str(caught.value) == message
-
-
-def test_ego_facebook_has_its_published_people_and_friendships() -> None:
-    graph = parse_edges(real_file("snap-ego-facebook.txt.gz"), "snap-ego-facebook.txt", GraphConfig())
-    assert (graph.size, graph.edges) == (4039, 2 * 88234)
-    assert (graph.duplicates, graph.self_loops) == (0, 0)
-    assert graph.names == tuple(map(str, range(4039)))
-
-
 KINDS: list[Any] = ["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"]
 PARTIES: dict[str, Any] = {"party": {"type": "text", "values": ["left", "right", "centre"], "weights": [5, 3, 2]}}
 FEW = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=60)
-
-
-def tie_list(graph: FollowGraph) -> list[tuple[int, int]]:
-    return list(zip(*(ends.tolist() for ends in graph.ties()), strict=True))
 
 
 def degrees_of(graph: FollowGraph) -> tuple[list[int], list[int]]:
@@ -190,12 +148,12 @@ def test_the_share_comes_out_and_everybody_keeps_their_numbers(kind: Any, share:
 def test_swaps_keep_every_degree_and_never_lead_away_from_the_share(
     pairs: list[tuple[int, int]], share: float, mutual: bool, groups: int, seed: int
 ) -> None:
-    before = FollowGraph(15, [one for one, _ in pairs], [other for _, other in pairs], mutual=mutual)
+    before = build(15, pairs, mutual=mutual)
     values = np.arange(15) % groups
     after, found = wired(before, values, "group", share, seed, mutual=mutual)
     assert degrees_of(after) == degrees_of(before)
     assert (after.edges, after.self_loops, after.duplicates) == (before.edges, 0, 0)
-    assert not mutual or {(head, tail) for tail, head in tie_list(after)} == {*tie_list(after)}
+    assert not mutual or {(head, tail) for tail, head in ties_of(after)} == {*ties_of(after)}
     assert round(abs(found.realised - share), 9) <= round(abs(found.by_chance - share), 9)
 
 
