@@ -53,8 +53,7 @@ _KEYS: Final[tuple[tuple[frozenset[str], str, str], ...]] = (
     (frozenset({"initial", "states"}), "a chart", CHART),
 )
 """`(keys at the top of a YAML file, the kind of file in words, the place that takes it)`."""
-BRACKETS_MAX: Final = 20
-"""The most objects of JSON around or before the first one that describes something."""
+BRACKETS_MAX: Final = 20  # the most objects of JSON around or before the first one that describes something
 
 
 @contextmanager
@@ -199,8 +198,7 @@ def _parse_graphml(data: bytes, source: str) -> FollowGraph:
 
 GraphFormat = Literal["graphml", "gml", "pajek", "table"]
 
-HEAD_BYTES: Final = 64 * 1024
-"""The beginning of a file, in which its format shows."""
+HEAD_BYTES: Final = 64 * 1024  # the beginning of a file, in which its format shows
 
 EXPECTED: Final = "expected a table of ties, GraphML, GML or Pajek"
 _FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {

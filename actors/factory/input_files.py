@@ -51,18 +51,15 @@ TAPE_PATH = "oracle.tape_path"
 INPUTS = "inputs"
 KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
 """The name by which a run calls a kept input; that of kept code has no `name`."""
-SOURCE_BYTES_MAX = 1 << 28
-"""The most bytes of one file of code."""
+SOURCE_BYTES_MAX = 1 << 28  # the most bytes of one file of code
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
-PROMPT_BYTES_MAX = 256 * 1024
-"""The most bytes of a template."""
+PROMPT_BYTES_MAX = 256 * 1024  # the most bytes of a template
 UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
 """Bytes that a .gz may have unpacked at any ratio: a small table of equal rows compresses well, and is harmless."""
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
-"""The first bytes of a gzip file."""
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of a gzip file
 
 BRING_ALONG = "bring along the whole directory of the run, or one file of it, which `prism pack` makes"
 """The remedy where a run lacks an input that it keeps."""

@@ -32,10 +32,8 @@ NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")
 """The beginnings of settings that do not make another configuration: they change results by chance, or not at all."""
 NAMES_SHOWN = 3
 TAPE = "tape.sqlite"
-LOADING = "loading"
-"""The reason of a failure: the server has not loaded the model yet."""
-LOADING_EVERY_S = 2.0
-"""The time between two checks of a server that is loading the model at the start."""
+LOADING = "loading"  # the reason of a failure: the server has not loaded the model yet
+LOADING_EVERY_S = 2.0  # the time between two checks of a server that is loading the model at the start
 
 
 class OpenOracle(NamedTuple):

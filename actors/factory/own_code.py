@@ -35,16 +35,14 @@ from prism.config.config import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError
 from prism.expectations import meant
 
-GROUP = "prism.domains"
-"""The group of entry points in which an installed package offers its domains by name."""
+GROUP = "prism.domains"  # the group of entry points in which an installed package offers its domains by name
 KEY = "simulation.domain"
 RECORD_BYTES_MAX = 1 << 24
 """The most bytes of the record of known code that are read: more than 100,000 lines."""
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
 OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
 """Modules of Python or PRISM; a file of the same name beside the code is not meant by an import."""
-imported_as: dict[str, str] = {}
-"""`{top-level module: SHA-256 of its code}`, as this process has imported it."""
+imported_as: dict[str, str] = {}  # `{top-level module: SHA-256 of its code}`, as this process has imported it
 
 
 def sources_below(directory: Path, root: Path) -> dict[str, bytes]:
@@ -305,8 +303,7 @@ class OwnFinder(MetaPathFinder):
     """
 
     def __init__(self) -> None:
-        self.places: dict[str, Path] = {}
-        """`{top-level module: its file or directory}`."""
+        self.places: dict[str, Path] = {}  # `{top-level module: its file or directory}`
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
         """Return the specification of a module; None if it is not of allowed code."""

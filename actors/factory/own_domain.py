@@ -21,8 +21,7 @@ from prism.expectations import expectation, found
 from prism.show import Show
 from prism.statechart import Oracle, Statechart
 
-ARGUMENTS = ("config", "settings", "inputs")
-"""The arguments that a domain's function may ask for, by name."""
+ARGUMENTS = ("config", "settings", "inputs")  # the arguments that a domain's function may ask for, by name
 
 _VALUES = ("size", "chart", "checkpoint_every_ticks", "world", "context_type", "effect_type")
 _METHODS = ("agent", "asker", "oracle")

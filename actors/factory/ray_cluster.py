@@ -19,19 +19,13 @@ from typing import Any, Final
 from actors.core.errors import PlaceError
 from actors.core.machine import not_installed, safe_path
 
-SPARE = 6
-"""The processes beside those at work that may idle without being ended."""
-STORE_BYTES = 512 * 1024**2
-"""The object store of a cluster that is started here."""
-TRIES = 3
-"""The times that a cluster is started here before it is given up."""
-REACHED_S = 3.0
-"""The time in which an address must answer."""
-PLACE_BYTES_MAX = 18
-"""The longest directory for temporary files in which Ray's sockets can have names."""
+SPARE = 6  # the processes beside those at work that may idle without being ended
+STORE_BYTES = 512 * 1024**2  # the object store of a cluster that is started here
+TRIES = 3  # the times that a cluster is started here before it is given up
+REACHED_S = 3.0  # the time in which an address must answer
+PLACE_BYTES_MAX = 18  # the longest directory for temporary files in which Ray's sockets can have names
 LOOPBACK_ONLY: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-_TOKEN: Final = secrets.token_hex(32)
-"""The token of the clusters that are started here. It is in no file."""
+_TOKEN: Final = secrets.token_hex(32)  # the token of the clusters that are started here. It is in no file.
 
 
 class Cluster:

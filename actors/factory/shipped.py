@@ -9,16 +9,13 @@ import msgspec
 
 PACKAGE = Path(__file__).parents[1]
 FOLDER = "configs"
-FILE_NAME = "prism.yaml"
-"""The name of a configuration in a directory of its own."""
-SCHEMA = "schema.json"
-"""The schema of configurations, for editors: `prism.config.config.schema`."""
+FILE_NAME = "prism.yaml"  # the name of a configuration in a directory of its own
+SCHEMA = "schema.json"  # the schema of configurations, for editors: `prism.config.config.schema`
 STUDIES = {"experiments": "experiment", "calibrations": "calibrate"}
 """`{folder of files that start from a configuration: the command that takes them}`."""
 TEMPLATES = "templates"
 TEMPLATE_CONFIG = "config.yaml"
-TEMPLATE_PACKAGE = "junction"
-"""The name of the package in the template; a copy of the template has another."""
+TEMPLATE_PACKAGE = "junction"  # the name of the package in the template; a copy of the template has another
 _BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
 _DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?|rules/[\w-]+\.yaml)\b")
 """The data files and the charts that a configuration names."""

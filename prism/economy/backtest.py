@@ -21,8 +21,7 @@ from prism.economy.moments import correlation
 from prism.economy.series import Figures, year_change
 from prism.quarter import Period, Quarter
 
-QUARTERS_MIN: Final = 8
-"""The fewest quarters that get a score: two years."""
+QUARTERS_MIN: Final = 8  # the fewest quarters that get a score: two years
 
 
 class Forecast(NamedTuple):

@@ -86,8 +86,7 @@ def read_rate_change(action: str) -> RateChange | None:
     return None
 
 
-EMBEDDED = "embedded"
-"""The `model` in the reasoning of a run without a model."""
+EMBEDDED = "embedded"  # the `model` in the reasoning of a run without a model
 
 
 class EmbeddedEconomy:
@@ -102,8 +101,7 @@ class EmbeddedEconomy:
 
     def __init__(self, economy: EconomyConfig, seed: int) -> None:
         self._economy = economy
-        self._nations: dict[str, tuple[TaylorConfig, float]] = {}
-        """`{nation: (its rule, its share)}`."""
+        self._nations: dict[str, tuple[TaylorConfig, float]] = {}  # `{nation: (its rule, its share)}`
         rule, spread, total = economy.taylor, economy.preference_spread, math.fsum(economy.strengths)
         for nation, (name, strength) in enumerate(zip(economy.nations, economy.strengths, strict=True)):
             inflation, output = (

@@ -21,17 +21,12 @@ from prism.quarter import Period, Quarter
 
 COLUMNS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment")
 """The columns that moments are made of, by their names in `rounds.csv`."""
-QUARTERS_MIN: Final = 12
-"""The fewest quarters that have moments: three years."""
-BIG_MOVE: Final = 1.0
-"""Points by which a rate moves in a quarter with a big move."""
-ZERO_RATE: Final = 0.25
-"""The rate, in percent, up to which it counts as zero: one step of policy."""
-TRAP_QUARTERS: Final = 8
-"""The quarters at the end of a series that decide whether it is in a deflation trap."""
+QUARTERS_MIN: Final = 12  # the fewest quarters that have moments: three years
+BIG_MOVE: Final = 1.0  # points by which a rate moves in a quarter with a big move
+ZERO_RATE: Final = 0.25  # the rate, in percent, up to which it counts as zero: one step of policy
+TRAP_QUARTERS: Final = 8  # the quarters at the end of a series that decide whether it is in a deflation trap
 
-_ROUNDING: Final = 1e-9
-"""Rates are sums of steps, so a move of a point may be a little less than 1."""
+_ROUNDING: Final = 1e-9  # rates are sums of steps, so a move of a point may be a little less than 1
 
 
 def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:

@@ -161,8 +161,7 @@ _MISSING: Final = frozenset({"", ".", "..", "-", "na", "n/a", "#n/a", "nan", "nu
 
 _GROUPS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 """A number whose point may be decimal, or stand between thousands."""
-_LEAST_GROUPED: Final = 1000
-"""The smallest number with thousands separators."""
+_LEAST_GROUPED: Final = 1000  # the smallest number with thousands separators
 
 _DATE = re.compile(r"([1-9][0-9]{3})-(0[1-9]|1[0-2])(?:-([0-3][0-9]))?(?:[T ].*)?")
 _QUARTER = re.compile(r"([1-9][0-9]{3})[-: ]?q([1-4])|q([1-4])[-/: ]?([1-9][0-9]{3})")

@@ -235,8 +235,7 @@ class EconomyWorld(World):
         return Situation(state=own, action=self.actions[nation])
 
 
-DIGITS: Final = 4
-"""Decimals in summaries: a ten-thousandth of a point."""
+DIGITS: Final = 4  # decimals in summaries: a ten-thousandth of a point
 
 
 class RatePath(msgspec.Struct):

@@ -37,14 +37,11 @@ TOLERANCE: Final = 0.01
 """The most by which two tables, or the sum of a table and 1, may differ: published shares are rounded."""
 CELLS_MAX: Final = 1_000_000
 """The most combinations of values. They take 8 MB, and a round of the fit some milliseconds."""
-ROUNDS_MAX: Final = 1000
-"""The most rounds of the fit; tables without contradictions need some tens."""
-CHANGE_MIN: Final = 1e-12
-"""A round that changes no share by more than this is the last one."""
+ROUNDS_MAX: Final = 1000  # the most rounds of the fit; tables without contradictions need some tens
+CHANGE_MIN: Final = 1e-12  # a round that changes no share by more than this is the last one
 UNITS: Final = 1 << 36
 """People are counted by shares in whole parts of 1 / `UNITS`, so that the last bit of a sum decides nothing."""
-ROWS_SHOWN: Final = 12
-"""The most rows of a table that a line shows."""
+ROWS_SHOWN: Final = 12  # the most rows of a table that a line shows
 _BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*(?:-|\u2013|to)\s*([-+]?[0-9.]+)")
 _OPEN_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*\+")
 

@@ -26,14 +26,12 @@ from prism.errors import SettingError
 from prism.expectations import found
 from prism.rng import Draw, integer, normal, pick, uniform
 
-Attributes = Mapping[str, Value]
-"""A person's attributes by name, in the order of the configuration."""
+Attributes = Mapping[str, Value]  # a person's attributes by name, in the order of the configuration
 
 NO_ATTRIBUTES: Final[dict[str, Value]] = {}
 """The attributes of people without attributes; shared, because a mapping for each takes 64 bytes."""
 
-LISTED_MAX: Final = 6
-"""The most texts that a description of values lists."""
+LISTED_MAX: Final = 6  # the most texts that a description of values lists
 
 
 def draw_attribute(agent: int, seed: int, name: str, declaration: AttributeConfig) -> Value:

@@ -31,12 +31,9 @@ from prism.wording import counted
 JOIN: Final = "population.join"
 UNMATCHED: Final = "population.unmatched"
 KIND: Final = "population.graph.kind"
-JOINS_SHOWN: Final = 3
-"""The first joins that a line says."""
-NAMED: Final = 5
-"""The most people of one file alone whom a line names."""
-ANYBODY: Final = -1
-"""Stands for the author of a post that any person may publish."""
+JOINS_SHOWN: Final = 3  # the first joins that a line says
+NAMED: Final = 5  # the most people of one file alone whom a line names
+ANYBODY: Final = -1  # stands for the author of a post that any person may publish
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):

@@ -66,8 +66,7 @@ KINDS: Final = {
 DESCRIBING: Final = {name: None for kind in (NAME, USERNAME, "persona", "bio") for name in KINDS[kind]}
 """A file without any of these columns describes nobody."""
 FORMATS: Final = (".json", ".jsonl", ".ndjson", *TABLES)
-SHOWN_MAX: Final = 400
-"""The most characters of an error that lists columns."""
+SHOWN_MAX: Final = 400  # the most characters of an error that lists columns
 
 
 class FileRows(NamedTuple):
@@ -198,8 +197,7 @@ class OwnColumns:
         self, table: FileRows, declared: Mapping[str, AttributeConfig], columns: ColumnsConfig, setting: str = PLACE
     ) -> None:
         self._table, self._declared, self._setting = table, declared, setting
-        self.attributes: dict[str, str] = {}
-        """`{attribute: the column that gives it}`."""
+        self.attributes: dict[str, str] = {}  # `{attribute: the column that gives it}`
         for name, each in declared.items():
             column = each.column
             if column is None and not each.is_drawn:
@@ -301,11 +299,9 @@ _ENTRY: Final = re.compile(
 )
 """An entry of a list as Python prints it, with the comma behind it; numpy prints `np.int64(1)` for 1."""
 _WHOLE: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
-_EXACT_MAX: Final = 2.0**53
-"""From here on a float does not tell whole numbers apart."""
+_EXACT_MAX: Final = 2.0**53  # from here on a float does not tell whole numbers apart
 _FIRST_ROWS: Final = {ROW: 0, ROW_FROM_1: 1}
-ROW_DIGITS: Final = 12
-"""A text with so many digits is no number of a row."""
+ROW_DIGITS: Final = 12  # a text with so many digits is no number of a row
 
 
 class LostDigitsError(ValueError):
@@ -449,10 +445,8 @@ _WORDS: Final = {
     ROW_FROM_1: "numbers of rows, from 1",
 }
 """`{reading of follow lists: their content in words}`."""
-COLUMNS_SHOWN: Final = 12
-"""The most columns that a line lists."""
-NAME_SHOWN: Final = 40
-"""The most characters of a name in a line."""
+COLUMNS_SHOWN: Final = 12  # the most columns that a line lists
+NAME_SHOWN: Final = 40  # the most characters of a name in a line
 
 
 class Profile(Checked, frozen=True, kw_only=True):

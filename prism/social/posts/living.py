@@ -16,10 +16,8 @@ from prism.social import tables as col
 from prism.social.posts.post import NO_POST, Post, PostKind
 from prism.social.state import SocialState
 
-KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
-"""The kinds of posts, by their number."""
-AT_ONCE: Final = 4096
-"""Posts that are made into objects together."""
+KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)  # the kinds of posts, by their number
+AT_ONCE: Final = 4096  # posts that are made into objects together
 
 
 def ids_of(posts: NDArray[Any]) -> Ints:
@@ -139,8 +137,7 @@ class LivingPosts:
         state.texts = columns.items("texts", int, str)
 
 
-MOST = 2.0
-"""The rows, for each living cascade, above which forgotten ones are dropped."""
+MOST = 2.0  # the rows, for each living cascade, above which forgotten ones are dropped
 ENOUGH = 1.5
 """The rows, for each living cascade, that may remain after a drop: most of them are then found without a search."""
 

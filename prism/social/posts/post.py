@@ -22,8 +22,7 @@ OUTSIDE_BIT: Final = 8
 AUTHORS_MAX: Final = 1 << 29
 """The limit of authors: ids stay below 2**53, which every reader of JSON and every table keeps exactly."""
 
-NO_POST: Final = -1
-"""The number of no post, and of no cascade."""
+NO_POST: Final = -1  # the number of no post, and of no cascade
 
 
 @unique

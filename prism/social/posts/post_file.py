@@ -16,11 +16,9 @@ from prism.wording import counted
 
 TEXT: Final = "text"
 TOPICS: Final = "topics"
-AUTHOR: Final = "author"
-"""The column of authors, unless the configuration names another."""
+AUTHOR: Final = "author"  # the column of authors, unless the configuration names another
 POSTS_MAX: Final = 1_000_000
-_LISTED: Final = 8
-"""The most names of topics in a line."""
+_LISTED: Final = 8  # the most names of topics in a line
 
 
 class GivenPost(NamedTuple):

@@ -31,14 +31,11 @@ Kind = Literal["whole", "text", "no ids", "blank"]
 
 SAMPLE, SAMPLE_FIRST = 10_000, 1_000
 """The lines from which the columns are found, and those of them at the top; the others are spread over the table."""
-PIECE: Final = 500
-"""Lines that are in memory as cells at once."""
-SPACES: Final = " "
-"""The separator that stands for any number of spaces and tabs."""
+PIECE: Final = 500  # lines that are in memory as cells at once
+SPACES: Final = " "  # the separator that stands for any number of spaces and tabs
 DIRECTIONS: Final = frozenset({"directed", "undirected"})
 SEPARATORS: Final = {"\t": "a tab", ";": "a semicolon", "|": "|", ",": "a comma", SPACES: "spaces or a tab"}
-DIGITS_KEPT: Final = 15
-"""The digits of a number that a spreadsheet keeps."""
+DIGITS_KEPT: Final = 15  # the digits of a number that a spreadsheet keeps
 DIGITS_LOST: Final = 4
 """The fewest digits behind those, over all long ids of a column: if all of them are zeros, digits are lost.
 
@@ -50,8 +47,7 @@ LIST_SIMILARITY: Final = 0.5
 CLEAR: Final = 2.0
 """The ends are at least this many times as similar to each other as any other two columns are."""
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
-"""An id that is sorted by value; 18 digits fit 64 bits."""
+_INTEGER = re.compile(r"-?[0-9]{1,18}")  # an id that is sorted by value; 18 digits fit 64 bits
 _WHOLE_FLOAT = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
 """A whole number that a program wrote as a float. With three zeros it may be thousands."""
 _SCIENTIFIC = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
@@ -70,8 +66,7 @@ _ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
 """A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
 _BLANK = " \t,;|"
-_SHOWN = 60
-"""The most characters of a wrong line in a message."""
+_SHOWN = 60  # the most characters of a wrong line in a message
 
 _FOLLOWER = frozenset({"follower", "followers", "fan"})
 _FOLLOWEE = frozenset({"followee", "following", "followed", "follows", "friend"})

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
 
-_AT_ONCE: Final = 1 << 18
-"""Ties whose ends are drawn at once: the processor's cache holds their numbers."""
+_AT_ONCE: Final = 1 << 18  # ties whose ends are drawn at once: the processor's cache holds their numbers
 _FEW: Final = 1024
 _32, _LOW, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
 
@@ -295,8 +294,7 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     return FollowGraph(size, ends[:, 0], ends[:, 1], mutual=is_mutual(config))
 
 
-STEPS_MAX: Final = 200
-"""The most steps of swaps; usual shares need fewer than ten."""
+STEPS_MAX: Final = 200  # the most steps of swaps; usual shares need fewer than ten
 CANDIDATES_MIN: Final = 1000
 """The ties that are tried in a step; four for each missing tie if that is more, and at most all ties."""
 STALLS_MAX: Final = 5
@@ -432,8 +430,7 @@ def check_people(count: int, source: str, line: int | None = None) -> None:
         raise InputError(source, f"expected at most {PEOPLE_MAX:,} people, got {count:,}", line=line)
 
 
-_SHOWN = 40
-"""The most characters of a name."""
+_SHOWN = 40  # the most characters of a name
 
 
 def graph_of_file(
@@ -481,11 +478,9 @@ def shown(name: str) -> str:
     return cut(printable(name), _SHOWN)
 
 
-Changed = TieChanged | AttributeSet | Intervened
-"""A message that may change a tie or an attribute."""
+Changed = TieChanged | AttributeSet | Intervened  # a message that may change a tie or an attribute
 
-BOUND: Final = ("follow", "unfollow")
-"""The changes that make or end a tie. A mute does neither."""
+BOUND: Final = ("follow", "unfollow")  # the changes that make or end a tie. A mute does neither.
 
 
 class TieChange(NamedTuple):
