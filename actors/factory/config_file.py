@@ -15,7 +15,7 @@ from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.domains import entrust, is_own, located
 from actors.factory.file_kinds import RUN, telling_kind
 from actors.factory.input_files import GZIP, kept_inputs, missing_inputs, note_places, with_inputs_beside
-from actors.factory.own_domain import find_own_domain
+from actors.factory.own_code import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config, placed_error
 from prism.errors import ConfigError, together

@@ -21,8 +21,17 @@ from actors.factory.input_files import (
     read_input,
     with_prompt,
 )
-from actors.factory.own_code import OwnCode, allow, find_domain_code, locate_code, refuse_unknown
-from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
+from actors.factory.own_code import (
+    OwnCode,
+    OwnDomain,
+    allow,
+    build_own_domain,
+    find_domain_code,
+    find_own_domain,
+    locate_code,
+    refuse_unknown,
+    show_of_own,
+)
 from prism.checked import field_types, record_of
 from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.config.attributes import PLACE, TRAITS

@@ -20,8 +20,8 @@ from prism.config.config import settings
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError, InputError
 from prism.imports import load_igraph
-from prism.social.people.hours import COLUMNS as HOURS
 from prism.social.people.margins import FIGURES
+from prism.social.people.population import HOUR_COLUMNS as HOURS
 from prism.social.people.profiles import DESCRIBING
 from prism.social.posts.post_file import TEXT
 from prism.social.ties.files import named_ends, parse_edges, parse_gml, parse_pajek

@@ -34,9 +34,8 @@ from prism.config.yaml_text import innermost
 from prism.errors import ConfigError, InputError
 from prism.llm.prompt import NEEDED, SHIPPED, Template, template_file
 from prism.llm.prompt import PATH as PROMPT
-from prism.social.people.hours import parse_hours
 from prism.social.people.margins import Margins, parse_margin
-from prism.social.people.population import Population, build_population, ignore_step
+from prism.social.people.population import Population, build_population, ignore_step, parse_hours
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import GivenPost, parse_posts
 from prism.social.ties.graph import LateGraph, generate

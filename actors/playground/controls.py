@@ -21,7 +21,7 @@ from msgspec.structs import FieldInfo, fields, replace
 from actors.core.files import write_file
 from actors.factory.domains import chart_text, is_own, look_at_chart
 from actors.factory.input_files import kept_name, note_places
-from actors.factory.own_domain import find_own_domain
+from actors.factory.own_code import find_own_domain
 from actors.factory.shipped import examples
 from prism.answers import setting_in_words
 from prism.checked import converted

@@ -24,8 +24,7 @@ from prism.errors import InputError
 from prism.quarter import Quarter
 from prism.scorecard.cascades import CASCADE_COLUMNS, Shapes, columns_in, parse_cascades, shapes_in, shapes_of
 from prism.scorecard.facts import Feed
-from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
-from prism.social.people.hours import parse_hours
+from prism.social.people.population import HOUR_COLUMNS, parse_hours
 
 SECONDS_A_MINUTE = 60.0
 COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run", "metrics"))

@@ -27,7 +27,7 @@ from prism.economy.moments import equal_windows, moments
 from prism.economy.series import Figures
 from prism.quarter import Quarter
 from prism.scorecard.cascades import NEIGHBOURS, Matching, Shapes, together
-from prism.social.people.hours import hour_at
+from prism.social.people.population import hour_at
 from prism.wording import counted
 
 

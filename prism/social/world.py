@@ -74,9 +74,8 @@ from prism.social.kernels.turn_kernel import CHANGE, EFFECT, KIND_COLUMNS, TARGE
 from prism.social.measures import Moment, Realised
 from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network, PackedTexts
-from prism.social.people.hours import hour_at
 from prism.social.people.people import People
-from prism.social.people.population import CAPPED, MOST, Population, participation, posting_rates
+from prism.social.people.population import CAPPED, MOST, Population, hour_at, participation, posting_rates
 from prism.social.posts.post import AttributeView, PersonalView, PostView
 from prism.social.state import RINGS
 from prism.social.tables import widened

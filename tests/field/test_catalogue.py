@@ -14,8 +14,8 @@ from prism.economy.series import parse_series
 from prism.errors import ConfigError, InputError
 from prism.experiment.design import table_conditions
 from prism.scorecard.cascades import parse_cascades
-from prism.social.people.hours import COLUMNS, parse_hours
 from prism.social.people.margins import parse_margin
+from prism.social.people.population import HOUR_COLUMNS, parse_hours
 from prism.social.people.profiles import parse_profiles
 from prism.social.posts.post_file import parse_posts
 from prism.social.ties.graph import FollowGraph
@@ -216,7 +216,7 @@ def test_numbers_of_a_file_are_compared_with_the_limit_of_people_before_anything
 
 def test_a_cell_of_any_table_is_bounded() -> None:
     cell = "x" * (CELL_CHARS_MAX + 1)
-    hours = ",".join(COLUMNS)
+    hours = ",".join(HOUR_COLUMNS)
     shares = PopulationConfig(attributes={"region": AttributeConfig(type="text")})
     readers: dict[str, Callable[[bytes], object]] = {
         f"name\n{cell}\n": lambda data: parse_profiles(data, "t.csv"),
@@ -252,7 +252,8 @@ def test_every_table_takes_every_separator() -> None:
         }
         assert conditions_in(data("domain.a~domain.b\n3~0.5\n"), "t") == {"c1": {"domain.a": 3, "domain.b": 0.5}}
         assert (
-            sum(parse_hours(data("id~" + "~".join(COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv").counts.ravel()) == 24
+            sum(parse_hours(data("id~" + "~".join(HOUR_COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv").counts.ravel())
+            == 24
         )
         rows = "cascade~node~parent~delay_minutes\na~0~-1~0\na~1~0~2.5\n"
         assert parse_cascades(data(rows), "t.csv")[0].parents == (-1, 0)

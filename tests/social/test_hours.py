@@ -13,13 +13,12 @@ from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
-from prism.social.people.hours import COLUMNS, Hours, factors, hour_at, parse_hours
-from prism.social.people.population import build_population
+from prism.social.people.population import HOUR_COLUMNS, Hours, build_population, factors, hour_at, parse_hours
 from prism.social.tables import NEVER
 from tests.catalogue import catalogue
 from tests.config.refusals import refusal
 
-HEADER = f"agent,{','.join(COLUMNS)}\n"
+HEADER = f"agent,{','.join(HOUR_COLUMNS)}\n"
 DAY = [1.0] * 12 + [3.0] * 12
 
 
