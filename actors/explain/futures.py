@@ -217,8 +217,6 @@ class Futures(Generic[T]):
                 simulation.domain.withhold(change.withheld)
 
         simulation = await run_parts(parts, record, at.restore, on_begin, track.add_round, oracle_of)
-        if simulation is None:
-            raise ValueError(f"tick {at.tick} is not before the end of the run")
         taped = sum(each.taped for each in oracles)
         computed = sum(each.computed for each in oracles) if oracles else record.computed
         return Outcome(track.value(simulation), record.kept, computed, taped)
@@ -226,10 +224,7 @@ class Futures(Generic[T]):
     async def again(self, now: Snapshot, until: int, record: Replay, track: Track) -> Simulation:
         parts = self._parts.between(now.tick, until)
         with naming_changed_code(self.run.manifest, self.run.now):
-            simulation = await run_parts(parts, record, now.restore, track.begin, track.add_round)
-        if simulation is None:
-            raise ValueError(f"tick {until} is not after tick {now.tick}")
-        return simulation
+            return await run_parts(parts, record, now.restore, track.begin, track.add_round)
 
 
 class Departed(Record):

@@ -264,7 +264,4 @@ async def retrace(
         start, record = recovered.checkpoint, Replay(recovered.recorded, commit)
         found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)
         parts = [part for part in found if start is None or part.until > start.position.tick]
-        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), begin)
-    if simulation is None:
-        raise RunDirectoryError(f"{run.path}: has no tick to explain")
-    return simulation
+        return await run_parts(parts, record, partial(restore, checkpoint=start), begin)

@@ -96,11 +96,10 @@ async def replay(  # where to begin, where to end, and who is told
     before = until - 1 if from_nearest and until else 0
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
     manifest, now, parts, record, start = prepared
-    with naming_changed_code(manifest, now):
-        simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin)
-    if simulation is None:
+    if not parts:
         raise JournalError(f"{directory.path}: has no tick to replay")
-    return simulation
+    with naming_changed_code(manifest, now):
+        return await run_parts(parts, record, partial(restore, checkpoint=start), on_begin)
 
 
 def _prepare(
@@ -165,8 +164,8 @@ async def run_parts(  # each thing that a run needs once
     on_begin: Callable[[Simulation], None],
     on_round: Callable[[Simulation], None] = lambda _: None,
     oracle_of: Callable[[Part, Domain], Oracle[Any] | None] = recorded_oracle,
-) -> Simulation | None:
-    """Run the parts of a run, one after the other, and return the simulation after the last; None without parts.
+) -> Simulation:
+    """Run the parts of a run, one after the other, and return the simulation after the last. There is at least one.
 
     A tick with another result is a DivergedError.
 
@@ -196,6 +195,8 @@ async def run_parts(  # each thing that a run needs once
             if (error := first_error(group, PrismError)) is not None:
                 raise error from None
             raise
+    if simulation is None:
+        raise ValueError("no tick is to be done again")
     return simulation
 
 

@@ -82,12 +82,6 @@ def checkpoint_names(disk: Disk) -> list[str]:
     return sorted((name for name in disk.names() if name.startswith(_PREFIX) and name.endswith(_SUFFIX)), reverse=True)
 
 
-def tick_of(name: str) -> int:
-    """Return the ticks before a checkpoint, by the name of its file; -1 for a name that no checkpoint has."""
-    digits = name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
-    return int(digits) if digits.isdecimal() else -1
-
-
 def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
     """Read a checkpoint. It is a DamagedError if it was changed, and a JournalError if it has another format."""
     columns = Bundles([], [])

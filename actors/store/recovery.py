@@ -18,12 +18,13 @@ import numpy as np
 from actors.core.errors import DamagedError, DivergedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, digest_of
 from actors.core.messages import LATE, Message
-from actors.core.state import Effort
 from actors.store.checkpoint import Checkpoint, checkpoint_name, checkpoint_names, read_checkpoint, read_head
 from actors.store.disk import Disk, reading
 from actors.store.journal import (
     JOURNAL,
     Header,
+    JournalScan,
+    Tail,
     TickFrame,
     cut_journal,
     journal_size,
@@ -40,48 +41,30 @@ from prism.agents import Question, Source, Update
 from prism.agents.waves import Kind
 from prism.events import KINDS, UPDATES, Intervened
 from prism.rows import Tick, read_rows, rows_of_texts
-from prism.tables import Shape
 
 _READ_BYTES = 1 << 20  # bytes of ticks that are read at a time
 
 
 class RecordedTicks:
-    """The recorded ticks from an offset of the journal on, read as they are needed.
+    """The recorded ticks after a checkpoint, or all of them, read as they are needed.
 
-    Args:
-        place: of the first tick that is run again; `kinds`: the kinds that are known before it.
-        shapes: the tables of the run.
-        end: the end of the journal's whole frames.
-        ticks: whole ticks in the journal.
-        asked_from: the first tick whose answers are needed again; `answers_end`: the end of the log's whole records.
-        effort: the calls and retries that its records after the checkpoint name.
+    `scan`: of the whole journal; `answers`: of the oracle's log, with the calls and retries after the checkpoint.
     """
 
-    def __init__(  # noqa: PLR0913  # its place in two files
-        self,
-        disk: Disk,
-        place: Place,
-        *,
-        kinds: Sequence[Sequence[str]] = (),
-        shapes: Sequence[Shape] = (),
-        end: int,
-        ticks: int = 0,
-        asked_from: int = 0,
-        answers_end: int = 0,
-        effort: Effort = Effort(),  # noqa: B008  # never changes
+    def __init__(
+        self, disk: Disk, tail: Tail, scan: JournalScan, answers: AnswersScan, checkpoint: Checkpoint | None
     ) -> None:
-        self._disk = disk
-        self.tick, self.start, _ = place
-        self.shapes = shapes
-        self._kinds = [Kind(*each) for each in kinds]
-        self.end = end
-        self.ticks = ticks
-        self._asked_from = asked_from
-        self.answers_end = answers_end
-        self.effort = effort
+        at = None if checkpoint is None else checkpoint.position
+        place = Place(0, tail.sealed.first, ORIGIN) if at is None else Place(at.tick, at.journal_bytes, at.link)
+        self._disk, self.shapes = disk, tail.header.tables
+        self.tick, self.start, _ = place  # the first tick that is run again
+        self._kinds = [] if checkpoint is None else [Kind(*each) for each in checkpoint.state.engine.kinds]
+        self.end, self.ticks = scan.end, scan.ticks  # the end of the journal's whole ticks, and their number
+        self._asked_from = 0 if at is None else at.oldest_asked
+        self.answers_end, self.effort = answers.end, answers.effort
         self._frames = read_ticks(disk, place)
         self._read: deque[TickFrame] = deque()
-        self._has_more = self.start < end
+        self._has_more = self.start < self.end
         self.read_on()
 
     def answers(self) -> RecordedAnswers:
@@ -189,14 +172,14 @@ def recover(disk: Disk, *, repair: bool = True, before: int | None = None, cut_d
     """
     with reading("the run directory"):
         recovered = _recover(disk, before, repair, cut_damage)
-        if repair:
-            disk.sync_directory()  # a killed process may have left names that are not on the medium, even the journal's
+        if repair:  # a killed process may have left names that are not on the medium, even the journal's
+            disk.sync_directory()
         return recovered
 
 
 def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> Recovered:
     # 1. The header says which ticks are sealed. Later segments come from a crash before the header was written.
-    header, sealed, _ = read_tail(disk)
+    tail = read_tail(disk)
     notes: list[str] = []
     if repair:
         remove_unused_segments(disk)
@@ -228,7 +211,8 @@ def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> 
     # 4. The checkpoint. A link proves that it belongs to this journal: a fork or a copied file has another chain.
     #    Places in sealed segments were not scanned, so their links are looked up there.
     def link_of(place: int) -> bytes | None:
-        return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
+        is_sealed = place < min(tail.sealed.start, scan.end + 1)
+        return link_at(disk, place) if is_sealed else scan.links.get(place)
 
     chosen = None
     for position in candidates:
@@ -246,19 +230,8 @@ def _recover(disk: Disk, before: int | None, repair: bool, cut_damage: bool) -> 
     durable = max((position.answers_end for position in candidates), default=0)
     counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
     answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
-    at = None if chosen is None else chosen.position
-    recorded = RecordedTicks(
-        disk,
-        Place(0, sealed.first, ORIGIN) if at is None else Place(at.tick, at.journal_bytes, at.link),
-        kinds=() if chosen is None else chosen.state.engine.kinds,
-        shapes=header.tables,
-        end=scan.end,
-        ticks=scan.ticks,
-        asked_from=0 if at is None else at.oldest_asked,
-        answers_end=answers.end,
-        effort=answers.effort,
-    )
-    return Recovered(header, recorded, digest_of(scan.link), chosen, notes)
+    recorded = RecordedTicks(disk, tail, scan, answers, chosen)
+    return Recovered(tail.header, recorded, digest_of(scan.link), chosen, notes)
 
 
 def _repair_answers(
@@ -280,7 +253,6 @@ def _repair_answers(
         if repair:
             disk.truncate(ANSWERS, damage.offset)
     if end < durable:
-        notes.append(
-            f"{ANSWERS}: is shorter than it was at a checkpoint; without the lost answers the run may not replay"
-        )
+        shorter = "is shorter than it was at a checkpoint; without the lost answers the run may not replay"
+        notes.append(f"{ANSWERS}: {shorter}")
     return scan

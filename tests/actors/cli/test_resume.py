@@ -12,7 +12,7 @@ import yaml
 
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork
-from actors.store.checkpoint import checkpoint_name, read_checkpoint, tick_of
+from actors.store.checkpoint import checkpoint_name, read_checkpoint
 from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL
 from actors.store.manifest import CONFIG, MANIFEST, SUMMARY
@@ -180,7 +180,7 @@ def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Pri
 def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_tick_0(
     few_run: Path, tmp_path: Path
 ) -> None:
-    kept = sorted(tick_of(path.name) for path in few_run.glob("checkpoint-*.bin"))
+    kept = sorted(int(path.stem.rpartition("-")[2]) for path in few_run.glob("checkpoint-*.bin"))
     at = kept[0] + 1
     assert at < 36
     shutil.copytree(few_run, tmp_path / "few")

@@ -133,10 +133,12 @@ def history_of(disk: SimulatedDisk) -> RecordedTicks:
     return recover(disk, before=0).recorded
 
 
-def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:
+def checkpoint_at(
+    tick: int, end: int, link: bytes = ORIGIN, values: int = 5, kinds: Sequence[Sequence[str]] = ()
+) -> Checkpoint:
     """Return a checkpoint of a made-up world."""
     return Checkpoint(
         position=Position(tick=tick, journal_bytes=end, link=link, oldest_asked=8, answers_end=8),
-        state=RunState(engine=EngineState(tick=tick, link=link)),
+        state=RunState(engine=EngineState(tick=tick, link=link, kinds=tuple(map(tuple, kinds)))),
         columns=Bundles.of([*pack("numbers", range(values)), Column("names", encode(["a", "b"]))]),
     )

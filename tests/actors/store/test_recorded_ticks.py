@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from actors.core.errors import DivergedError
 from actors.core.frames import ORIGIN, RunningDigest, encode_frame
 from actors.core.messages import LATE, Decided, Message
-from actors.store.journal import JOURNAL
+from actors.store.journal import JOURNAL, read_tail, scan_journal
 from actors.store.oracle_log import ANSWERS, RecordedAnswers, encode_answer, scan_answers
 from actors.store.recovery import RecordedTicks, difference
-from actors.store.segments import Place
 from prism.agents import Source, Update
 from prism.events import Intervened, PostEvent
 from prism.rows import Heap, TickRows
-from tests.actors.store.files import KINDS, TABLES, decided, empty_run, history_of, question, run_of
+from tests.actors.store.files import KINDS, TABLES, checkpoint_at, decided, empty_run, history_of, question, run_of
 from tests.catalogue import catalogue
 from tests.crash.disk import SimulatedDisk
 
@@ -45,10 +44,8 @@ def payload(tick: int, known: int, new: Sequence[tuple[str, ...]], kinds: list[i
 
 def test_it_can_begin_behind_a_checkpoint() -> None:
     disk, written = run_of(4)
-    end = written[-1].end
-    recorded = RecordedTicks(
-        disk, Place(2, written[1].end, written[1].link), kinds=KINDS[:3], shapes=TABLES, end=end, ticks=4
-    )
+    checkpoint = checkpoint_at(2, written[1].end, written[1].link, kinds=KINDS[:3])
+    recorded = RecordedTicks(disk, read_tail(disk), scan_journal(disk), scan_answers(disk), checkpoint)
     assert recorded.compare(2, written[2].frame)
     assert recorded.compare(3, written[3].frame)
     assert not recorded.compare(4, b"a new one")
