@@ -1,4 +1,4 @@
-"""Settings as data: documented table, schema for editors, label of a calibration, and deliberation in ticks."""
+"""Settings as data: schema for editors, label of a calibration, and deliberation in ticks."""
 
 import json
 from datetime import datetime
@@ -13,7 +13,7 @@ from prism.clock import whole_ticks
 from prism.config import CalibrationConfig, Config, PopulationConfig, Setting, SimulationConfig, load_config, settings
 from prism.config.yaml_text import read_document
 from tests.catalogue import catalogue
-from tests.config.refresh_docs import DOCUMENT, SCHEMA, schema_text, with_table
+from tests.docs.refresh import SCHEMA
 
 
 def errors_in(text: str) -> list[str]:
@@ -21,10 +21,6 @@ def errors_in(text: str) -> list[str]:
     plain = json.loads(json.dumps(read_document(text, "c.yaml").value, default=datetime.isoformat))
     validator = Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
     return [".".join(map(str, error.absolute_path)) for error in validator.iter_errors(plain)]
-
-
-def test_the_schema_is_that_of_the_model() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), "run `python -m tests.config.refresh_docs`"
 
 
 @catalogue("example", examples().values())
@@ -37,11 +33,6 @@ def test_shipped_files_and_empty_sections_fit_it(example: Any) -> None:
 def test_a_default_is_yaml_that_load_config_takes(setting: Setting) -> None:
     override = f"{setting.path}={setting.default}"
     assert load_config(None, "c.yaml", environment={}, overrides=[override]) == Config()
-
-
-def test_the_documented_table_is_that_of_the_model() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert text == with_table(text), f"{DOCUMENT} is out of date: run `python -m tests.config.refresh_docs`"
 
 
 def calibrated(**sections: Any) -> Config:

@@ -40,7 +40,7 @@ from prism.statechart import Behaviour, FindingKind, lint, read_chart
 from prism.statechart.definition import ChartDefinition, RowDefinition, StateDefinition
 from tests.command import Prism, prism_alone, without_settings
 from tests.docs.pages import PAGES, anchors, blocks, code, links, name, read, section
-from tests.docs.refresh_tables import DOCUMENT, with_tables
+from tests.docs.refresh import TABLES, refreshed
 from tests.llm.support import DECISION_REASONS
 from tests.paths import ROOT
 
@@ -192,12 +192,16 @@ def test_pages_name_every_intervention_fault_and_public_name_and_settings_that_e
     named = set(re.findall(r"`((?:population|feed|oracle)\.[a-z_.]+)`", section(EXPERIMENTS, "All constants")))
     assert named - {"oracle.choice"} <= {each.path for each in settings()}
     public = {name for name in (*prism.__all__, *actors.__all__) if not name.endswith("Config") or name == "Config"}
-    assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", read(DOCUMENT))] == []
+    assert [name for name in sorted(public) if not re.search(rf"\b{name}\b", read(TABLES))] == []
 
 
-def test_the_page_of_tables_has_the_columns_of_the_schema_whose_keys_join() -> None:
-    text, tables = read(DOCUMENT), shipped_tables()
-    assert text == with_tables(text), "run `python -m tests.docs.refresh_tables`"
+def test_settings_columns_and_the_schema_for_editors_are_written_as_the_code_has_them() -> None:
+    for path, text in refreshed().items():
+        assert read(path) == text, f"{path} is out of date: run `python -m tests.docs.refresh`"
+
+
+def test_the_keys_of_the_tables_join() -> None:
+    tables = shipped_tables()
     for table in tables.values():
         assert table.columns[0].name == "run"
         assert set(table.primary) <= {column.name for column in table.columns}

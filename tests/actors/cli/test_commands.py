@@ -21,6 +21,7 @@ from tests.actors.cli.conftest import Made
 from tests.catalogue import catalogue
 from tests.command import Prism
 from tests.paths import ROOT
+from tests.patience import HANG_S
 from tests.standin import ModelServer
 
 UNUSED_BY_A_RUN_OF_PEOPLE = {"altair", "httpx", "ollama", "prism.economy.domain", "prometheus_client"}
@@ -210,7 +211,7 @@ def test_a_run_at_work_shows_its_phase_how_long_it_lasts_and_why_and_a_directory
 ) -> None:
     with locked((five / "running").rename(five / "a[red]:smile:")):
         (five / "a[red]:smile:" / PHASE).write_text(
-            json.dumps({"phase": "waiting_for_oracle", "since": time.time() + 0.1, "reason": "timeout"})
+            json.dumps({"phase": "waiting_for_oracle", "since": time.time() + HANG_S, "reason": "timeout"})
         )
         told = prism("runs", "runs/a[red]:smile:").out
     assert rows(told)["runs/a[red]:smile:"][:2] == ["waiting_for_oracle", "no"]
