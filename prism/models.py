@@ -22,8 +22,6 @@ from prism.checked import Checked
 from prism.quoting import quoted
 
 Component = Literal["agent", "validator", "engine"]
-"""The components that reason."""
-
 ACTION_CHARS: Final = 500
 REASONING_CHARS: Final = (10, 2000)
 RATE_PERCENT: Final = (-100.0, 1000.0)

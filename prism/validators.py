@@ -21,8 +21,6 @@ class Validator(ABC):
 
 
 class LLMValidator(Validator):
-    """A validator whose judgements come from a model. A subclass adds the domain."""
-
     def __init__(self, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
         self._reasoner = Reasoner(llm_client, "validator", clock)
 

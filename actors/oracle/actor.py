@@ -115,7 +115,6 @@ class OracleActor:
 
     @property
     def in_flight(self) -> int:
-        """Questions that the oracle is being asked."""
         return self._calling
 
     @property
@@ -127,12 +126,10 @@ class OracleActor:
 
     @property
     def tokens(self) -> int:
-        """Tokens used in the whole run, in and out."""
         return tokens_of(self.statistics.spent)
 
     @property
     def cost_usd(self) -> float | None:
-        """The cost of all calls in the whole run; None without prices."""
         return cost_usd(self.statistics.spent, self._prices)
 
     @property

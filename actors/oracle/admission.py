@@ -48,7 +48,6 @@ SILENCE_S = 10.0
 a server that hangs is known to be away."""
 
 WARN_AT: Final = (0.5, 0.8, 0.95)
-"""The shares of a spend cap at which there is a warning."""
 LATEST_CHARS: Final = 200
 
 
@@ -85,7 +84,6 @@ class Answer(NamedTuple):
 
 
 def fallback(question: Question[Any], source: Source, reason: str, detail: str = "") -> Answer:
-    """Return the first option, with the reason why there is no usable answer."""
     return Answer(question.options[0], source, reason, detail)
 
 
@@ -149,11 +147,9 @@ class FairQueue:
         self._kinds = {waiting.kind: own, **self._kinds}
 
     def first(self) -> WaitingQuestion | None:
-        """Return the next question without removing it; None when there is none."""
         return next(iter(self._kinds.values()))[0] if self._kinds else None
 
     def pop(self) -> WaitingQuestion:
-        """Remove and return the next question."""
         kind, questions = next(iter(self._kinds.items()))
         found = questions.popleft()
         if not questions:
@@ -187,16 +183,15 @@ class Outages:
     ended. Until the breaker opens, it lasts to the latest failure; after that, until a probe is answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, breaker: CircuitBreaker) -> None:
+        self._breaker = breaker
         self.since: float | None = None
         """The start of the failures in a row; None if the latest call was answered."""
         self.reason = self.detail = ""
         """The latest failure."""
         self.answered_at = float("-inf")
-        """The time of the latest answer."""
         self._end = 0.0
         self._past_s = 0.0
-        """The seconds of all outages that are over."""
 
     def failed(self, begun: float, now: float, answer: Answer, pause_s: float) -> None:
         """Note a call that failed. The pause that the server asked for belongs to the outage."""
@@ -215,15 +210,14 @@ class Outages:
             self._past_s += max(0.0, (now if was_open else self._end) - self.since)
             self.since = None
 
-    def lasts(self, now: float, *, is_open: bool) -> bool:
-        """Return whether an outage lasts at this time; `is_open` if the breaker is."""
-        return self.since is not None and (is_open or now < self._end)
+    def lasts(self, now: float) -> bool:
+        return self.since is not None and (not self._breaker.is_closed or now < self._end)
 
-    def seconds(self, now: float, *, is_open: bool) -> float:
-        """Return the seconds of all outages so far; of the present one until now, `is_open` if the breaker is."""
+    def seconds(self, now: float) -> float:
+        """Return the seconds of all outages so far."""
         if self.since is None:
             return self._past_s
-        return self._past_s + max(0.0, (now if is_open else min(now, self._end)) - self.since)
+        return self._past_s + max(0.0, (min(now, self._end) if self._breaker.is_closed else now) - self.since)
 
 
 class Admission:
@@ -246,7 +240,7 @@ class Admission:
         """True if questions are held while the server is away."""
         self.breaker = CircuitBreaker(min(max(most, LEAST_FAILURES), MOST_FAILURES) if self.holds else None)
         self.pace = Pace(most, config.rate_per_s)
-        self.outages = Outages()
+        self.outages = Outages(self.breaker)
         self._config = config
         self._caps = caps_of(config)
         self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
@@ -302,7 +296,6 @@ class Admission:
         return any(times == math.inf or used[name] * times >= most for name, most in self._caps.items())
 
     def spent_error(self) -> OracleSpentError:
-        """Return the error with which a run ends at a spend cap within a tick."""
         used = self._used()
         return OracleSpentError({name: (used[name], self._caps[name]) for name in self._reached(used)}, self._ticks())
 
@@ -322,7 +315,7 @@ class Admission:
         return WaitingQuestion(question, now, lost_s=self._lost_s(now))
 
     def _lost_s(self, now: float) -> float:
-        return self.outages.seconds(now, is_open=not self.breaker.is_closed) if self.holds else 0.0
+        return self.outages.seconds(now) if self.holds else 0.0
 
     @property
     def is_holding(self) -> bool:
@@ -340,7 +333,6 @@ class Admission:
         return self.is_holding or (is_failing and now - max(since, self.outages.answered_at) >= SILENCE_S)
 
     def outage_error(self, now: float) -> OracleOutageError:
-        """Return the error with which a run ends whose server is away."""
         waited_s = 0.0 if self.outages.since is None else now - self.outages.since
         # Only people read the moment: nothing depends on it.
         since = datetime.now(UTC) - timedelta(seconds=waited_s)
@@ -365,12 +357,11 @@ class Admission:
     def wake_s(self, waiting: WaitingQuestion, delay_s: float, now: float) -> float:
         """Return the seconds until a question that has to wait must be looked at again."""
         # The queue sleeps until a call may start or the question expires, whichever is first.
-        if self.holds and self.outages.lasts(now, is_open=not self.breaker.is_closed):
+        if self.holds and self.outages.lasts(now):
             return delay_s  # its deadline stands still
         return min(delay_s, self.expires(waiting, now) - now)
 
     def begin(self, waiting: WaitingQuestion, now: float) -> Call:
-        """Return the call that starts now."""
         # Every limit counts the call before it runs; to an open breaker it is the probe.
         self.pace.take(now)
         within_s = self.expires(waiting, now) - now

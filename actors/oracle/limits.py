@@ -75,7 +75,6 @@ class Pace:
         return max(0.0, self._paused_until - now, self._next - now)
 
     def take(self, now: float) -> None:
-        """Note that a call starts now."""
         if self._rate is None:
             return
         # A call that is a little late was kept by its timer, and the lost time is made up for: else the rate would be
@@ -138,7 +137,6 @@ class CircuitBreaker:
     def __init__(self, holds_after: int | None = None) -> None:
         self.state = BreakerState.CLOSED
         self.opened = 0
-        """The number of times it has opened."""
         self._holds_after = holds_after
         is_held = holds_after is not None
         self._first_s, self._longest_s = (FIRST_HOLD_S, LONGEST_HOLD_S) if is_held else (FIRST_PAUSE_S, LONGEST_PAUSE_S)
@@ -149,7 +147,6 @@ class CircuitBreaker:
 
     @property
     def is_closed(self) -> bool:
-        """True if every call is let through."""
         return self.state is BreakerState.CLOSED
 
     def allows(self, now: float) -> bool:
@@ -207,7 +204,6 @@ class CircuitBreaker:
             self._until = now
 
     def probe_by(self, latest: float) -> None:
-        """Let the next probe start no later than this."""
         self._until = min(self._until, latest)
 
     def _open(self, now: float, pause_s: float) -> None:

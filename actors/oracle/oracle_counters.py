@@ -77,7 +77,6 @@ class OracleCounters:
 
     @property
     def calls(self) -> int:
-        """Calls to the oracle."""
         return self._counts["calls", ""]
 
     @property
@@ -101,7 +100,6 @@ class OracleCounters:
         return _shared(self._counts)
 
     def count_call(self, name: QuestionName) -> None:
-        """Count a question that is put to the oracle."""
         self._add(name, "calls")
 
     def count_retry(self, name: QuestionName, reason: str) -> Spending:
@@ -134,7 +132,6 @@ class OracleCounters:
         self.latencies.add(latency_s, number)
 
     def count_spent(self, name: QuestionName, ledger: Ledger) -> None:
-        """Count the calls to a model that a question has led to."""
         self.spent.add(ledger)
         self._unlogged.setdefault(name, Ledger()).add(ledger)
         for latency_s in ledger.answered_s:
@@ -201,7 +198,6 @@ class OracleCounters:
         )
 
     def restore(self, state: OracleState) -> None:
-        """Set the counts to those of a checkpoint."""
         self._counts = Counter({("answered", ""): state.answered, ("calls", ""): state.calls})
         kinds = {"fallbacks": state.fallbacks, "methods": state.methods, "roles": state.sharing.roles}
         for count, numbers in kinds.items():

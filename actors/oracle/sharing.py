@@ -25,7 +25,6 @@ class Sharing:
     ) -> None:
         self.table = table
         self.audits: list[Judged] = []
-        """The audits of the whole run."""
         self.on_placed: Callable[[Question[Any], Place], None] = lambda *_: None
         """Called with each question and its place in the table."""
         self._oracle = oracle
@@ -96,7 +95,6 @@ class Sharing:
         return Answer(question.options[number], self._oracle.source, method=method or self._oracle.method)
 
     def judged(self, waiting: WaitingQuestion, answer: Answer) -> Judged | None:
-        """Return the record of a new judgement; None if the answer has none."""
         place, question = waiting.place, waiting.question
         judgement = answer.judgement
         if place is None or judgement is None or self.table.recorded(waiting.name) is not None:
@@ -141,6 +139,5 @@ class Sharing:
         return [first if first.place is None else first._replace(place=first.place._replace(role=Role.OWNER))]
 
     def summary(self, counts: OracleCounters) -> SharingSummary:
-        """Return the judgements that the run has shared until its end."""
         counted = SharedCounts(self.table.known, counts.roles, counts.shared, self._calls)
         return sharing_summary(self.table.archetypes, counted, self.audits)

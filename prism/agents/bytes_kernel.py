@@ -7,7 +7,6 @@ from typing import Any
 from prism.kernels import compiled_as, kernel
 
 NUMBER_BYTES = 9
-"""The most bytes of a number."""
 
 
 @kernel

@@ -33,8 +33,6 @@ _QUESTIONS: Final = """Think step-by-step:
 
 
 class EconLLMAgent(LLMAgent):
-    """An agent that proposes economic policy for the nation of its name."""
-
     def _construct_prompt(self, state: SimulationState) -> str:
         nation = state.agents.get(self.name)
         strength = "" if nation is None else f" Its economic strength is {round(nation.economic_strength, 2)}."

@@ -58,5 +58,4 @@ class LLMAgent(Agent):
     def _construct_prompt(self, state: SimulationState) -> str: ...
 
     @abstractmethod
-    def _validate_decision(self, decision: PolicyDecision) -> bool:
-        """Return whether the decision is relevant to the domain."""
+    def _validate_decision(self, decision: PolicyDecision) -> bool: ...

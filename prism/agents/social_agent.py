@@ -188,7 +188,6 @@ class SocialAgent(StatefulAgent[AgentState]):
         return relevance_of(view, self.weights)
 
     def should_engage(self, view: PostView) -> bool:
-        """Return whether the post's relevance reaches the engagement threshold."""
         return self.relevance(view) >= self.persona.engagement_threshold
 
     def is_interested(self, view: PostView) -> bool:
@@ -211,7 +210,6 @@ class SocialAgent(StatefulAgent[AgentState]):
         return self._pending_action
 
     def answered(self, trigger: str, content: str) -> None:  # noqa: ARG002  # the interface's
-        """Take the text that the model wrote with its choice."""
         self._written = msgspec.json.decode(content, type=Written)
 
     def with_answer(self, effect: str | None) -> str | Draft | None:
@@ -220,7 +218,6 @@ class SocialAgent(StatefulAgent[AgentState]):
 
 
 def relevance_of(view: PostView, weights: RelevanceConfig) -> float:
-    """Return the relevance of a post: the sum of its parts by `weights`, and 1 if it is more."""
     relevance = (
         weights.topic_match * view.topic_match
         + weights.followed * view.followed

@@ -79,7 +79,6 @@ class StatefulAgent(Generic[S]):
     @property
     @_from_slot("_state")
     def state(self) -> S:
-        """The agent's state."""
         return self._state
 
     @state.setter
@@ -105,12 +104,10 @@ class StatefulAgent(Generic[S]):
     @property
     @_from_slot("_entered")
     def entered(self) -> int:
-        """The tick in which the agent entered its state."""
         return self._entered
 
     @property
     def ticks_in_state(self) -> int:
-        """The ticks since the agent entered its state."""
         return self._tick - self._entered
 
     @ticks_in_state.setter

@@ -182,7 +182,6 @@ class Contexts:
         )
 
     def values(self, contexts: Sequence[Any]) -> tuple[Values, ...]:
-        """Return the columns of contexts, of which any may be None."""
         if not self._fields:
             return (Heap.of([_encode(each) for each in contexts]),)
         seen = np.array([each is not None for each in contexts], dtype=np.uint8)
@@ -199,11 +198,9 @@ class Contexts:
         return *found, *self.absent(len(contexts))
 
     def absent(self, count: int) -> list[Heap]:
-        """Return the columns of fields that only the widest struct has."""
         return [Heap.same(b"", count) for _ in self._fields[self._own :]]
 
     def at(self, columns: Sequence[Values], place: int) -> Any:
-        """Return the context in a row."""
         if not self._fields:
             return self._decode(columns[0][place])
         if not columns[0][place]:
@@ -305,8 +302,6 @@ class Decisions(OnAccess[Trigger[C]]):
 
 
 class Forms:
-    """The kinds of answers so far."""
-
     def __init__(self) -> None:
         self.kinds: list[Kind] = []
         self.asks = np.zeros(1, dtype=np.int64)

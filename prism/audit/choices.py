@@ -39,8 +39,6 @@ class ChoiceModel(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The recorded questions and answers, in columns."""
-
     options: tuple[str, ...]
     offered: Floats  # shape (questions, options): 0 for options of the question, -inf for others
     chosen: Ints  # the number of the option that was taken
@@ -49,7 +47,6 @@ class Recorded(NamedTuple):
 
 
 def fitted(recorded: Recorded) -> ChoiceModel:
-    """Return the model of recorded choices, without a tilt."""
     middle, width = recorded.features.mean(axis=0), recorded.features.std(axis=0)
     width[width <= 0.0] = 1.0
     design = np.column_stack([np.ones(len(recorded.chosen)), (recorded.features - middle) / width])

@@ -39,7 +39,6 @@ less many much same such some study person people post posts user users social m
 rate higher lower larger smaller difference different
 """
 _COMMON: Final = frozenset(_WORDS.split())
-"""Words that any answer may have."""
 _ENDINGS: Final = (
     *("ization", "ations", "ation", "ities", "ity", "ings", "ing"),
     *("ies", "ers", "er", "ed", "es", "s", "y"),
@@ -112,8 +111,6 @@ COUNT_MAX: Final = 1e9  # an answer with a larger number, or an infinite one, ha
 
 
 class Text(StrEnum):
-    """The only state of a question whose answer is a text."""
-
     TEXT = "text"
 
 

@@ -111,8 +111,7 @@ def verdict_on(claim: Claim, effect: Estimate) -> Verdict:
 def carried(claim: Claim, way: str, at_seeds: Sequence[float], of_shift: Sequence[float], ways: int) -> Carried:
     """Return a claim under one way of asking: see `combined`. It becomes that of the study where nothing changes."""
     effect = combined(at_seeds, of_shift, ways)
-    ends = (None if end is None else end - claim.effect for end in (effect.low, effect.high))
-    change = Estimate(value=effect.value - claim.effect, **dict(zip(("low", "high"), ends, strict=True)))
+    change = effect.changed(lambda value: value - claim.effect)
     return Carried(way=way, effect=effect, change=change, verdict=verdict_on(claim, effect))
 
 

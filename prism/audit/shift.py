@@ -11,7 +11,7 @@ Intervals are Student's, over people: answers of one person count together. Sour
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -41,8 +41,6 @@ def _finding(p_holm: float, size: float, reach: float) -> Finding:
 
 
 class Asked(NamedTuple):
-    """Questions that were asked in several ways, in columns."""
-
     people: Ints  # shape (questions,): the person of each
     options: tuple[str, ...]
     other: Floats  # shape (questions, options): the probabilities in the other way; 1 for the option that was named
@@ -56,6 +54,11 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     value: float
     low: float | None = None
     high: float | None = None
+
+    def changed(self, change: Callable[[float], float]) -> Estimate:
+        """Return it with its value and ends changed alike."""
+        low, high = (None if end is None else change(end) for end in (self.low, self.high))
+        return Estimate(value=change(self.value), low=low, high=high)
 
     @property
     def reach(self) -> float:
@@ -89,7 +92,6 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     missing: dict[str, int] = {}  # `{reason: questions without an answer}`
 
     def judged(self, p_holm: float) -> Shift:
-        """Return it with its finding."""
         reach = max((one.points.reach for one in self.options), default=math.inf)
         reach = max(reach, 0.0 if self.turned.high is None else self.turned.high)
         return replace(self, p_holm=p_holm, finding=_finding(p_holm, self.size, reach))
@@ -127,8 +129,7 @@ def shifts_of(asked: Asked) -> tuple[OptionShift, ...]:
         ratio = None
         if was > 0.0 and now > 0.0:  # by the linear form of its logarithm
             logs = over_people(asked.other[:, place] / now - before[:, place] / was, asked.people)
-            ends = (None if end is None else now / was * math.exp(end) for end in (logs.low, logs.high))
-            ratio = Estimate(value=now / was, **dict(zip(("low", "high"), ends, strict=True)))
+            ratio = replace(logs, value=0.0).changed(lambda end, ratio=now / was: ratio * math.exp(end))  # type: ignore[misc]
         found.append(OptionShift(option=option, before=was, after=now, points=points, ratio=ratio))
     return tuple(found)
 

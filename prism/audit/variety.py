@@ -35,7 +35,6 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """True if nearly all answers act, or do not."""
         return min(self.acts, 1.0 - self.acts) < ALL_THE_SAME
 
 
@@ -59,7 +58,6 @@ class Variety(msgspec.Struct, frozen=True, kw_only=True):
     calibration: Calibration | None = None
 
     def judged(self, p_holm: float) -> Variety:
-        """Return it with its finding."""
         if p_holm > LEVEL:
             return replace(self, p_holm=p_holm)
         return replace(self, p_holm=p_holm, finding="does not vary" if self.model.is_same else "varies less")
@@ -87,6 +85,18 @@ def _correlation(within: Floats, between: Floats) -> Floats:
     return np.divide(between, both, out=np.zeros_like(both), where=both > 0.0)
 
 
+def _made(people: int, acts: Floats, within: Floats, between: Floats, value: float, resampled: Floats) -> Spread:
+    low, high = map(float, np.quantile(resampled, (0.025, 0.975))) if len(resampled) else (None, None)
+    return Spread(
+        people=people,
+        answers=len(acts),
+        acts=float(acts.mean()) if len(acts) else 0.0,
+        within=float(within.mean()),
+        between=float(between.mean()),
+        correlation=Estimate(value=value, low=low, high=high),
+    )
+
+
 def _spread(people: Ints, acts: Floats, seed: int) -> tuple[Spread, Floats]:
     """Return the spread of answers, and its correlation in resamples of the people; no resamples of few people.
 
@@ -97,20 +107,13 @@ def _spread(people: Ints, acts: Floats, seed: int) -> tuple[Spread, Floats]:
     counts = np.bincount(groups).astype(np.float64)
     sums = np.bincount(groups, acts, len(counts)).astype(np.float64)
     within, between = _parts(sums, counts, np.ones(len(counts)))
-    low, high, resampled = None, None, np.zeros(0)
+    resampled = np.zeros(0)
     if len(counts) >= FEWEST:
         random = np.random.default_rng(seed)
         times = random.multinomial(len(counts), np.full(len(counts), 1.0 / len(counts)), RESAMPLES)
         resampled = _correlation(*_parts(sums, counts, times.astype(np.float64)))
-        low, high = map(float, np.quantile(resampled, (0.025, 0.975)))
-    return Spread(
-        people=len(counts),
-        answers=len(acts),
-        acts=float(acts.mean()) if len(acts) else 0.0,
-        within=float(within),
-        between=float(between),
-        correlation=Estimate(value=float(_correlation(within, between)), low=low, high=high),
-    ), resampled
+    value = float(_correlation(within, between))
+    return _made(len(counts), acts, within, between, value, resampled), resampled
 
 
 def variety_of(
@@ -134,18 +137,8 @@ def variety_of(
         sums = np.stack([np.bincount(groups, each, len(counts)) for each in drawn]).astype(np.float64)
         within, between = _parts(sums, counts, np.ones(len(counts)))
         found = _correlation(within, between)
-        low, high = map(float, np.quantile(found, (0.025, 0.975)))
-        beside, what = (
-            Spread(
-                people=model.people,
-                answers=len(acts),
-                acts=float(embedded.mean()),
-                within=float(within.mean()),
-                between=float(between.mean()),
-                correlation=Estimate(value=float(found.mean()), low=low, high=high),
-            ),
-            "the embedded choice",
-        )
+        beside = _made(model.people, embedded, within, between, float(found.mean()), found)
+        what = "the embedded choice"
     finding: VarietyFinding = "varies" if model.correlation.low else "cannot tell"
     p = None
     if model.is_same and len(resampled):

@@ -142,7 +142,6 @@ class LLMClient:
         return said, value
 
     async def aclose(self) -> None:
-        """Close the model's connections."""
         await self._model.aclose()
 
 

@@ -123,7 +123,6 @@ GATEWAY: ContextVar[Gateway | None] = ContextVar("GATEWAY", default=None)
 
 @contextmanager
 def through(gateway: Gateway | None) -> Iterator[None]:
-    """Let the questions of the block go through a gateway."""
     token = GATEWAY.set(gateway)
     try:
         yield

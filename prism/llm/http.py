@@ -154,7 +154,6 @@ async def name_request(request: httpx.Request) -> None:
 
 
 HOOKS: dict[str, list[Callable[..., Any]]] = {"request": [name_request], "response": [read_body]}
-"""The hooks of every client."""
 
 
 @contextmanager

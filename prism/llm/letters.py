@@ -23,7 +23,6 @@ LISTED: Final = 20
 """The most tokens that OpenAI and Ollama list beside the one that was written."""
 OPTIONS: Final = range(2, LISTED + 1)
 UNLISTED: Final = "it lists no probabilities"
-"""The problem of a server that does not know the question."""
 SUM_MIN: Final = 0.9
 SUM_MAX: Final = 1.01
 """The probabilities of all letters together."""

@@ -120,8 +120,6 @@ class ModelClient(Backend):
     dialects: ClassVar[tuple[str, str, str]]
     """The ways to tell the server a schema, in the order in which they are tried."""
     forms: ClassVar[Sequence[letters.Form]]
-    """The ways to ask for the probabilities of letters."""
-
     _path: str
     _http: httpx.AsyncClient
 
@@ -325,7 +323,6 @@ class ModelClient(Backend):
         return f"decides by chat, without probabilities: {problem}"
 
     def _unusable(self, error: LLMFailureException, version: str, names: list[str] | None) -> str:  # noqa: ARG002
-        """Return the line about a server that answers no test question, which says what to set."""
         where, wanted, detail = f"the {self.kind} at {self._host}", self._config.model, error.detail
         if error.is_of_key:
             # The server asks for a key, or refuses the one that it got.

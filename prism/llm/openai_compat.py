@@ -19,7 +19,6 @@ NOTES: Final = {
     "json_object": "answers are kept to JSON; the schema stands in the prompt",
     FREE: "answers are kept to nothing; the schema stands in the prompt and JSON is looked for in the text",
 }
-"""`{dialect: the note on it}`."""
 
 
 class OpenAICompatClient(ModelClient):

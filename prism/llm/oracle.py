@@ -174,7 +174,6 @@ class SocialModelOracle(ModelOracle[AgentState]):
         options: Sequence[AgentState],
         context: Any = None,
     ) -> ChoicePrompt:
-        """Return a question as it is put to the model: with the template and the order of the settings."""
         order = tuple(range(len(options)))
         if self._config.order == "drawn":
             order = order_of(self._seed, agent.agent_id, agent.tick, len(options))

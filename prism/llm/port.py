@@ -239,7 +239,6 @@ BACKENDS: Final = {
 """`{oracle.backend: its class}`. It is imported when it is needed: an HTTP client takes 0.2 s."""
 PAUSES_S: Final = (0.0, 0.02, 0.05, 0.1, 0.2)
 UNUSABLE_TRIES: Final = 3
-"""The attempts that may end in an answer that cannot be used."""
 ANSWERS: Final = ("yes", "no")
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",

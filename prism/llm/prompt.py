@@ -38,7 +38,6 @@ from prism.statechart.oracle import facts_of, fields_of, in_one_line, plain_valu
 KEY: Final = "prompt"
 PATH: Final = f"llm.{KEY}"
 SHIPPED: Final = ("prose", "list")
-"""The names of the templates that come with PRISM."""
 CHOICE: Final = "choice"
 """The key under which a model names an option."""
 BY_NAME: Final = f'Answer with JSON only, and name one of these in the same words:\n{{"{CHOICE}": "<one of these>"}}'

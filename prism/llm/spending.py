@@ -31,7 +31,6 @@ class Latencies:
             self.add(each)
 
     def add(self, latency_s: float, number: int = 1) -> None:
-        """Count one duration, or several that are equal."""
         within_s = min(max(latency_s, _LEAST_S), _MOST_S)
         self._buckets[math.ceil(math.log2(within_s / _LEAST_S) * _STEPS_PER_DOUBLING)] += number
 
@@ -48,11 +47,9 @@ class Latencies:
 
 Outcome = Literal["ok", "cancelled"] | Reason
 OUTCOMES: Final[tuple[Outcome, ...]] = ("ok", *REASONS, "cancelled")
-"""The outcomes of a call: an answer, a failure under its reason, or a call that was cancelled."""
 USEFUL: Final = "ok"
 """The outcome of the calls whose answer was used; the cost of the others was wasted."""
 PRICED_TOKENS: Final = 1_000_000
-"""The tokens that a price is for."""
 
 
 class Spent(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -167,7 +164,6 @@ def cost_usd(spending: Iterable[Spent], prices: PricesConfig) -> float | None:
 
 
 def wasted(spending: Iterable[Spent]) -> Spending:
-    """Return the calls whose answer was not used."""
     return tuple(spent for spent in spending if spent.outcome != USEFUL)
 
 

@@ -54,8 +54,6 @@ T = TypeVar("T")
 
 
 class TapeError(OracleUnavailableError):
-    """A tape that cannot be used."""
-
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
         self.problem = problem
@@ -206,8 +204,6 @@ class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    """The record of a failed call."""
-
     reason: Reason
     attempts: int
     component: str
@@ -356,14 +352,12 @@ class TapedModel:
         return replace(asked, dialect=recorded.dialect, method=recorded.method)
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         answer = await self._answer(request)
         if isinstance(answer, Completion):
             return answer
         raise TapeError(self._tape.path, WRONG_KIND)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return the answer on the tape; ask for it first if it is missing and the mode allows it."""
         answer = await self._answer(request)
         if isinstance(answer, Distribution | Undecided | NotOffered):
             return None if isinstance(answer, NotOffered) else answer

@@ -115,7 +115,6 @@ def _persona(prompt: ChoicePrompt) -> Any:
 
 
 def prompt_of(oracle: Any, asking: Asking) -> ChoicePrompt:
-    """Return a recorded question as an oracle puts it to its model."""
     question, agent = asking.question, asking.agent
     states = [type(agent.state)(option) for option in question.options]
     prompt: ChoicePrompt = oracle.prompt(agent, agent.state, question.trigger, states, question.context)

@@ -32,7 +32,7 @@ from prism.agents import Question
 from prism.audit.choices import ChoiceModel, Recorded, fitted
 from prism.audit.known import Informant, InformantOracle, Known, Text, known_of, share_over_people, stems
 from prism.audit.record import Audit, Claim, Decider, judged
-from prism.audit.shift import Asked, Estimate, Exchange, Position, Shift, exchange_of, followed, positions_of, shift_of
+from prism.audit.shift import Asked, Exchange, Position, Shift, exchange_of, followed, positions_of, shift_of
 from prism.audit.variety import Variety, calibration_of, variety_of
 from prism.audit.words import paragraph_of
 from prism.columns import Floats, Ints
@@ -474,7 +474,7 @@ def _against_rules(study: Study, found: Answers, seed: int) -> Shift | None:
     did = np.eye(len(options))[[options.index(each.chosen) for each in askings]]
     asked = Asked(study.people_of(askings), options, found.probabilities, did[None])
     share = share_over_people(1.0 - (found.probabilities * did).sum(axis=1), asked.people)
-    turned = Estimate(**{name: 100.0 * getattr(share, name) for name in ("value", "low", "high")})
+    turned = share.changed(lambda value: 100.0 * value)
     return replace(shift_of(RULED, "model in place of the rules", asked, seed=seed), turned=turned)
 
 

@@ -74,8 +74,6 @@ class _Tracks(Track):
 
 
 class Future(NamedTuple):
-    """A run of a study in full with another oracle."""
-
     cell: int
     draw: int | None  # the number of other draws; None for those of the run
     make: MakeOracle
@@ -93,7 +91,6 @@ class Outcomes:
         self._parts: dict[int, RunParts] = {}
 
     async def of(self, future: Future) -> dict[str, float]:
-        """Return the measures at the end of a future."""
         cell, draw, make = future
         run = self._runs.run(cell)
         if cell not in self._parts:

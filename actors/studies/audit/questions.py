@@ -39,16 +39,12 @@ RELEVANCES: Final = ("least relevant third", "middle third", "most relevant thir
 
 
 class Cell(NamedTuple):
-    """A run of the study."""
-
     path: Path
     condition: str  # empty for a run by itself
     seed: int
 
 
 class Asking(NamedTuple):
-    """A recorded question with its answer."""
-
     cell: int  # the number of its run among those that are asked
     question: Question[Any]
     chosen: str
@@ -94,7 +90,6 @@ class Features:
         return (float(np.log(acting / (1.0 - acting))), *read, *self._constants, *of_words)
 
     def words(self, agent: Any, context: Any) -> frozenset[str]:
-        """Return the words of what is seen, by their fields."""
         if context is None:
             return frozenset()
         values = ((name, reader(agent, context)) for name, reader in self._texts)
@@ -129,7 +124,6 @@ class _Settled:
 
     @property
     def _least(self) -> float:
-        """The draw from which on a turn is not kept."""
         return 1.0 if len(self._kept) < self._number else -self._kept[0][0]
 
     def attach(self, simulation: Simulation, place: int, people: int, told: bytes) -> None:
@@ -150,7 +144,6 @@ class _Settled:
         simulation.engine.on_triggers = note
 
     def take(self, frame: bytes) -> None:
-        """Keep the noted turns of a tick that a rule settled."""
         turns, self._turns = self._turns, {}
         if not turns or self._simulation is None:
             return
@@ -215,11 +208,9 @@ class Study(Runs):
         self.known = [KeptAnswers(each.path, self.run(place).length) for place, each in enumerate(self.cells[:asked])]
         took = [[sum(spent.calls for spent in answer.spent) for answer in answers_in(each.path)] for each in self.cells]
         self.calls = sum(map(sum, took))
-        """The calls to a model that all runs took."""
         times = [calls for each in took[:asked] for calls in each if calls]
         # A question takes two calls if its letters decide nothing, or an answer cannot be read.
         self.calls_each = 1.0 + (wilson(sum(calls > 1 for calls in times), len(times)).high or 0.0)
-        """The calls that a question takes, at most."""
         self.fallbacks = 0
         self.askings: list[Asking] = []
         """Every question with an answer of the model, once `gather` has been called; one of several cells, once."""
@@ -227,7 +218,6 @@ class Study(Runs):
         numbers = {seed: number for number, seed in enumerate(dict.fromkeys(each.seed for each in self.cells))}
         self._people = [numbers[each.seed] for each in self.cells]  # of each cell, the number of its seed
         self.sample: dict[int, Asking] = {}
-        """Those that are asked again, by their numbers."""
         self.ruled: dict[int, Asking] = {}
         """A sample of turns that rules settled, as questions whose answer is what the rule did."""
 
@@ -325,7 +315,6 @@ class Study(Runs):
         return Recorded(options, offered, chosen, features, np.ones(len(chosen)))
 
     def people(self, rows: Sequence[int] | Ints) -> Ints:
-        """Return the person of each question, by their numbers among all questions."""
         return self.people_of([self.askings[row] for row in rows])
 
     def people_of(self, askings: Sequence[Asking]) -> Ints:

@@ -13,13 +13,11 @@ from prism.audit.record import Audit
 from prism.llm import Tape
 
 AUDIT = "audit"
-"""The directory of an audit, in that of its study: its record, and the tapes of the answers."""
 RECORD = "audit.json"
 TAPE = ".sqlite"
 
 
 def directory_of(study: Path) -> Path:
-    """Return the directory of an audit, made if it is missing."""
     place = study / AUDIT
     try:
         refuse_links(study)
@@ -45,7 +43,6 @@ def answers_kept(study: Path) -> int:
 
 
 def read_audit(study: Path) -> Audit | None:
-    """Return the audit of a study; None if it has none."""
     file = study / AUDIT / RECORD
     try:
         return read_json(file, Audit)

@@ -58,7 +58,6 @@ class ExperimentTape(TapeFile):
             raise
 
     def read(self, key: bytes) -> Replied | None:
-        """Return the latest reply to a request, or None."""
         row = self._row(key)
         return None if row is None else self._decode(row, _replies)
 

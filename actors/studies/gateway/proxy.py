@@ -141,7 +141,6 @@ class Broker:
         return msgspec.structs.replace(self._statistics, totals=self._tape.totals)
 
     async def aclose(self) -> None:
-        """Cancel the calls under way, and close the models."""
         for task in (tasks := [*self._flights.values()]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -240,8 +239,6 @@ def _unavailable(detail: str) -> Replied:
 
 
 class OpenGateway(NamedTuple):
-    """A gateway that is open: as workers see it, and its counts now."""
-
     place: GatewayPlace
     statistics: Callable[[], GatewayStatistics]
 
@@ -274,8 +271,6 @@ def open_gateway(
 
 
 def application(token: str, broker: Broker) -> ASGIApp:
-    """Return the application of a gateway."""
-
     async def answer(received: Request) -> Response:
         body = bytearray()
         async for chunk in received.stream():
