@@ -21,7 +21,7 @@ from actors.oracle.admission import Answer
 from actors.oracle.call import SingleCalls
 from actors.store.manifest import CONFIG
 from actors.store.run import read_resolved
-from actors.studies.audit.questions import Asking, Study
+from actors.studies.audit.questions import Asking, Study, line_of
 from actors.studies.audit.record import TAPE
 from prism.agents import Question
 from prism.columns import Floats, Ints
@@ -170,11 +170,7 @@ class Asker:
                 if answer.judgement is None:
                     missing[answer.reason or "no probabilities"] += 1
                     return
-                line = np.zeros(len(options))
-                shown = asked[row].question.options
-                for option, share in zip(shown, answer.judgement.probabilities, strict=True):
-                    line[options.index(option)] = share
-                found[row] = line
+                found[row] = line_of(options, asked[row].question.options, answer.judgement.probabilities)
                 if answer.judgement.samples:
                     drawn.add(row)
 

@@ -23,7 +23,7 @@ from actors.runs.compatibility import refuse_other_settings
 from actors.store.run import list_run
 from actors.studies.audit.asking import AGAIN, MODEL, Answers, Asker, Way, prompt_of, seed_of_way, ways_of
 from actors.studies.audit.carried import Carrying
-from actors.studies.audit.questions import Asking, Cell, Study
+from actors.studies.audit.questions import Asking, Cell, Study, line_of
 from actors.studies.audit.record import directory_of
 from actors.studies.causes.track import track_of
 from actors.studies.experiments.cells import cell_path
@@ -312,13 +312,8 @@ class Auditing:
         if not pairs:
             self._notes.append(f"{self._options.against.name}: no row has the agent and the tick of a question")
             return found
-        table = np.zeros((len(pairs), len(recorded.options)))
-        for line, (row, _) in enumerate(pairs):
-            asking = study.askings[row]
-            for option, share in zip(
-                asking.question.options, model.probabilities(asking.question.options, asking.features), strict=True
-            ):
-                table[line, recorded.options.index(option)] = share
+        asked = [(study.askings[row].question.options, study.askings[row].features) for row, _ in pairs]
+        table = np.stack([line_of(recorded.options, each, model.probabilities(each, seen)) for each, seen in asked])
         chosen = np.array([recorded.options.index(choice) for _, choice in pairs])
         first = np.array([recorded.options.index(firsts[row]) for row, _ in pairs])
         calibration = calibration_of(study.people([row for row, _ in pairs]), table, chosen, first)
@@ -397,11 +392,10 @@ class _Compared:
 
     def _expected(self, question: Question[Any], seen: Asking) -> Floats:
         """Return the probabilities of a question's options if this is what is seen; zeros without a model."""
-        line = np.zeros(len(self._recorded.options))
-        if self._model is not None:
-            places = [self._recorded.options.index(option) for option in question.options]
-            line[places] = self._model.probabilities(question.options, seen.features)
-        return line
+        if self._model is None:
+            return np.zeros(len(self._recorded.options))
+        likely = self._model.probabilities(question.options, seen.features)
+        return line_of(self._recorded.options, question.options, likely)
 
     def _asked(self, found: Answers) -> tuple[Ints, Asked]:
         rows = np.intersect1d(found.rows, self._again.rows)

@@ -26,7 +26,7 @@ from actors.store.oracle_log import KeptAnswers, answers_in
 from prism.agents import Question, Source, Trigger, Update
 from prism.audit.choices import Recorded
 from prism.audit.known import wilson
-from prism.columns import Ints
+from prism.columns import Floats, Ints
 from prism.domain import Domain, said_by
 from prism.expressions import Field
 from prism.rng import Draw, uniform, uniforms
@@ -42,6 +42,13 @@ class Cell(NamedTuple):
     path: Path
     condition: str  # empty for a run by itself
     seed: int
+
+
+def line_of(every: Sequence[str], options: Sequence[str], shares: Sequence[float]) -> Floats:
+    """Return the shares of a question's options at the places of these among all options; 0 for others."""
+    line = np.zeros(len(every))
+    line[[every.index(option) for option in options]] = shares
+    return line
 
 
 class Asking(NamedTuple):
