@@ -16,11 +16,7 @@ class Quarter(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Quarter:
-        """Return the quarter that a text such as `1985q1` names; upper case is allowed.
-
-        Raises:
-            ValueError: it names none.
-        """
+        """Return the quarter that a text such as `1985q1`, in any case, names; a ValueError if it names none."""
         found = _PATTERN.fullmatch(text.strip().lower())
         if found is None:
             raise ValueError(f"expected a quarter such as 1985q1, got {text!r}")
@@ -42,11 +38,7 @@ class Period(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Period:
-        """Return the period that a text such as `1987q1-1992q3` names.
-
-        Raises:
-            ValueError: it names none, or ends before it begins.
-        """
+        """Return the period that a text such as `1987q1-1992q3` names; a ValueError if none, or its end is first."""
         first, _, last = text.partition("-")
         try:
             period = cls(Quarter.parse(first), Quarter.parse(last))

@@ -52,8 +52,7 @@ NUMBER: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?
 def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | None = None) -> str:
     """Return the text of a file, with plain line ends and without a byte order mark.
 
-    Args:
-        setting: the dotted path of the setting of the encoding; None if there is none.
+    Errors name the dotted path of the setting of the encoding, if there is one.
     """
     if (kind := binary_kind(data)) is not None:
         raise InputError(source, f"is {kind}: expected text")

@@ -73,21 +73,13 @@ def read_config(
 
 
 def read_settings(overrides: Sequence[str] = ()) -> Config:
-    """Return the configuration without a file: the defaults, with the environment's settings and overrides on top.
-
-    Raises:
-        ConfigError: a setting is wrong.
-    """
+    """Return the configuration without a file: the defaults, with the environment's settings and overrides on top."""
     return _load(None, "defaults", os.environ, overrides, None).config
 
 
 @contextmanager
 def placing(path: Path, overrides: Sequence[str]) -> Iterator[None]:
-    """Name the file and the line in errors of the block that know only the key of a setting.
-
-    Args:
-        path, overrides: those of the configuration that is used in the block.
-    """
+    """Name the file and the line in errors of the block that know only the key of one of these settings."""
     try:
         yield
     except ConfigError as error:
@@ -98,11 +90,7 @@ def placing(path: Path, overrides: Sequence[str]) -> Iterator[None]:
 
 
 def with_interventions(config: Config, path: Path, tick: int) -> Config:
-    """Return a configuration with the interventions of a YAML file besides its own.
-
-    Args:
-        tick: the first tick at which they may happen.
-    """
+    """Return a configuration with the interventions of a YAML file besides its own, which may happen from `tick` on."""
     return load_interventions(config, read_text(path, "expected a YAML file with interventions"), str(path), tick)
 
 

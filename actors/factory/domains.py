@@ -123,8 +123,7 @@ def shipped_shows() -> list[type[Show]]:
 def show_of(config: Config) -> Show:
     """Return the show of a configuration's domain. The domain is not built, so no input file is read.
 
-    The module of a user's own domain is imported. If that fails, or its user has not allowed it, the show is that of
-    any domain.
+    If the module of a user's own domain cannot be imported, or is not allowed, it is the show of any domain.
     """
     if not is_own(config):
         show: type[Show] = import_module(f"prism.{config.simulation.domain}.show").SHOW
@@ -165,11 +164,7 @@ def look_at_domain(config: Config) -> BuiltDomain:
 
 
 def own_code(config: Config, beside: Path | None = None) -> list[OwnCode]:
-    """Return the user's own code that a configuration names, as far as it can be found. No code is run.
-
-    Args:
-        beside: the directory of the configuration's file; None without a file.
-    """
+    """Return the user's own code that a configuration in `beside` names, as far as it is found. None is run."""
     try:
         if is_own(config):
             return [locate_code(config.simulation, beside)]
@@ -184,10 +179,7 @@ def entrust(config: Config, beside: Path | None = None) -> None:
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
-    """Return the chart of a configuration to look at: no function in it is imported.
-
-    A user's own domain is built, because only it knows its chart.
-    """
+    """Return the chart of a configuration to look at; only to know that of a user's own domain it is built."""
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour
     if config.simulation.domain == "economy":

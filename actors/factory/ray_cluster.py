@@ -97,10 +97,7 @@ class Cluster:
             raise PlaceError(f"{asked}: {problem}: {said[:300]}") from None
 
     def _start(self, processes: int, options: dict[str, Any]) -> None:
-        """Start a cluster here that no other user and no other machine reaches.
-
-        A busy machine may take longer than Ray waits for it, so there are some tries.
-        """
+        """Start a cluster that no other user or machine reaches. A busy machine may need some tries."""
         place = os.environ.get("RAY_TMPDIR") or gettempdir()
         place = place if len(os.fsencode(place)) <= PLACE_BYTES_MAX else "/tmp"  # noqa: S108  # it gets a private one
         # Ray makes its own directory one for everybody, so it lies in one for this user alone.

@@ -120,11 +120,7 @@ class EmbeddedEconomy:
         return taylor_rate(state.inflation, output_gap(state.unemployment, self._economy.macro), rule)
 
     def propose(self, nation: str, state: GlobalState) -> PolicyDecision:
-        """Return a nation's proposal under the indicators of `state`.
-
-        Raises:
-            ValueError: there is no such nation.
-        """
+        """Return a nation's proposal under the indicators of `state`; a ValueError for an unknown nation."""
         rule, _ = self._nation(nation)
         rate, inflation, unemployment = state.interest_rate, state.inflation, state.unemployment
         asked, output = self._rule_rate(state, rule), output_gap(unemployment, self._economy.macro)
@@ -154,11 +150,7 @@ class EmbeddedEconomy:
         )
 
     def evaluate(self, action: Action, state: GlobalState) -> StateUpdateDecision:
-        """Return the interest rate after an action, under the indicators that the action before it left.
-
-        Raises:
-            ValueError: the action is of no known nation.
-        """
+        """Return the interest rate after an action; a ValueError if it is of an unknown nation."""
         _, share = self._nation(action.agent_name)
         rule, old = self._economy.taylor, state.interest_rate
         asked = self._rule_rate(state, rule)

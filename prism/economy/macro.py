@@ -104,10 +104,7 @@ def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
 
 
 def rate_with_shock(rate: float, shock: float, floor: float) -> float:
-    """Return the rate of a quarter, in percent, after a shock to the rate that policy has set.
-
-    The floor stops a fall; it does not raise a rate that is below it already.
-    """
+    """Return the rate of a quarter, in percent, after a shock. The floor stops a fall, and raises no rate below it."""
     return min(max(rate + shock, min(rate, floor), RATE_PERCENT[0]), RATE_PERCENT[1])
 
 

@@ -82,11 +82,7 @@ content."""
 
 
 def decided_otherwise(content: str, state: str) -> str:
-    """Return the content of an answer after another choice: a review with the new verdict, otherwise empty.
-
-    Args:
-        content: of the answer that was given, as JSON text.
-    """
+    """Return an answer's content, as JSON, after another choice: a review with the new verdict, otherwise empty."""
     try:
         given = msgspec.json.decode(content, type=Reviewed)
     except msgspec.DecodeError:
@@ -96,12 +92,7 @@ def decided_otherwise(content: str, state: str) -> str:
 
 
 class Nation(StatefulAgent[PolicyState]):
-    """A nation: its name, and the state of its proposal.
-
-    Args:
-        max_history_depth: the most transitions in its history.
-        clock: turns ticks into the history's timestamps.
-    """
+    """A nation: its name, and the state of its proposal."""
 
     __slots__ = ("_answer", "_step", "name")
 

@@ -108,11 +108,7 @@ class ComponentOracle(Oracle[PolicyState]):
         options: Sequence[PolicyState],
         context: Situation | None = None,
     ) -> Answer:
-        """Return the next state of the proposal, and the reasons.
-
-        Raises:
-            OracleError: the question is not about a proposal. Errors of the components pass through.
-        """
+        """Return the next state of the proposal, and the reasons; an OracleError if the question is about none."""
         name, found = agent.name, options[0]
         if context is None:
             raise OracleError(f"{trigger!r} of {name!r} says nothing of the situation")

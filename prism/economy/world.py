@@ -48,11 +48,9 @@ COUNTS: Final = ("proposed", "accepted", "rejected", "applied")
 
 
 class EconomyWorld(World):
-    """The state of the economy, and the state of each nation's proposal; lists are indexed by the nation's number.
+    """The state of the economy, and that of each nation's proposal; lists are indexed by the nation's number.
 
-    Args:
-        start: the indicators before the first quarter.
-        lags: the past of the first quarter; None for an economy that was constant at `start` for a year.
+    `lags` are the past of the first quarter; None for an economy that was constant at `start` for a year.
     """
 
     def __init__(self, config: Config, start: GlobalState, lags: Lags | None = None) -> None:
@@ -193,11 +191,7 @@ class EconomyWorld(World):
             yield from pack("interventions", self.interventions)
 
     def restore(self, columns: Columns) -> None:
-        """Take over the state that these columns hold, with the strengths of this configuration.
-
-        Raises:
-            ConfigError: the columns are of other nations.
-        """
+        """Take over the state in these columns, with the strengths of this configuration; refuse other nations."""
         state = columns.value("state", SimulationState)
         if tuple(state.agents) != tuple(self.names):
             problem = f"expected the nations of the run so far, {', '.join(state.agents)}, got {', '.join(self.names)}"

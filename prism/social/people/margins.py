@@ -134,12 +134,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
 
 
 class Margins:
-    """The tables of a population, and the share of each combination of values that follows from them.
-
-    Args:
-        tables: the tables, in the order of the configuration.
-        config: the people.
-    """
+    """The tables of a population, and the share of each combination of values that follows from them."""
 
     def __init__(self, tables: Sequence[MarginTable], config: PopulationConfig) -> None:
         self.declared = config.attributes
@@ -177,12 +172,9 @@ class Margins:
 
 
 class DrawnMargins:
-    """People from margins: the combination of values that each of them has.
+    """People from margins: the combination of values that each has.
 
     Every sum from the first combination on differs by less than one person from the shares.
-
-    Args:
-        margins: the tables, with the share of each combination.
     """
 
     def __init__(self, margins: Margins, size: int, seed: int) -> None:
@@ -262,10 +254,7 @@ def _summed(joint: Floats, table: MarginTable) -> Floats:
 
 
 def _alike(tables: Sequence[MarginTable], config: PopulationConfig) -> list[MarginTable]:
-    """Return the tables with categories in the order of the first table that has them, and an axis for any attribute.
-
-    The axis of an attribute that a table lacks has the length 1.
-    """
+    """Return the tables with categories in the order of the first, and an axis for any attribute, of length 1 if lacking."""
     firsts, found = dict[str, MarginTable](), list[MarginTable]()
     names = [name for name in config.attributes if any(name in table.categories for table in tables)]
     for table in tables:

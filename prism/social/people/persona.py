@@ -186,10 +186,7 @@ def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
 
 
 def topic_weights(config: PopulationConfig) -> list[float]:
-    """Return the weight of each topic: 1/r^z at place r of the configured list, with z = `interests_exponent`.
-
-    Source: Zipf (1949) for the shape; the user sets the order of the topics.
-    """
+    """Return the weight of each topic: 1/r^z at place r of the topics, z = `interests_exponent` (Zipf 1949)."""
     return [1.0 / rank**config.interests_exponent for rank in range(1, len(dict.fromkeys(config.topics)) + 1)]
 
 
@@ -248,14 +245,11 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
 
 
 class Intentions:
-    """The action of a convinced person, drawn by weights that the person's traits raise and lower.
+    """The action of a convinced person, drawn by weights that the person's traits raise and lower. Uncalibrated.
 
         weight(a) = w_a * exp(sum over traits of b[trait][a] * trait)
 
     with w_a from the setting `base`. It is a multinomial logit with the constants ln(w_a).
-
-    Args:
-        config: the weights w and the coefficients b. Uncalibrated.
     """
 
     def __init__(self, config: IntentionsConfig) -> None:

@@ -58,8 +58,7 @@ class Hours(NamedTuple):
 def factors(hours: Hours | tuple[float, ...] | None) -> NDArray[np.float64]:
     """Return the factors of activity of the hours of a day, whose mean is 1; none if all hours are alike.
 
-    Args:
-        hours: the figures of a configuration, or a table, of which the sums of all rows count.
+    Of a table the sums of all rows count.
     """
     if hours is None:
         return np.zeros(0)
@@ -131,10 +130,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     def number(self, person: int | str) -> int:
         """Return the number of a person whom a setting names: by id, else by number, else by name.
 
-        Where ids are whole numbers, a number is an id and nothing else.
-
-        Raises:
-            LookupError: there is nobody with it, or more than one.
+        Where ids are whole numbers, a number is an id and nothing else. A LookupError: nobody has it, or several have.
         """
         kind, numbers = "id", sorted({texts.index(str(person)) for texts in self.ids if str(person) in texts})
         if not numbers and isinstance(person, int):
@@ -248,8 +244,7 @@ class Joined(NamedTuple):
 def join(config: PopulationConfig, profiles: Profiles, graph: FollowGraph | None, seed: int) -> Joined:
     """Return people with their profiles, as `config.join` and `config.unmatched` say.
 
-    Args:
-        graph: the graph of a file, or of the profiles' follow lists; None if a generator will draw it.
+    The graph is that of a file or of the profiles' follow lists; None if a generator will draw it.
     """
     own = {kind: texts for kind, texts in profiles.ids.items() if kind in {USER_ID, USERNAME}}
     here, count = config.profiles or "the profiles", counted(len(profiles), "profile")
@@ -338,10 +333,7 @@ def authors_of(
 ) -> tuple[Ints, tuple[str, ...]]:
     """Return the person who alone may publish each post, and lines about them.
 
-    A post has `ANYBODY` if any person may publish it, and `size` if nobody may.
-
-    Args:
-        ids: as `Joined` has them.
+    A post has `ANYBODY` if any person may publish it, and `size` if nobody may. `ids` are those of `Joined`.
     """
     path, column, keys = config.posts.file, config.posts.author, [post.author for post in posts]
     wanted, owners = {*keys} - {""}, np.full(len(posts), ANYBODY)
@@ -432,11 +424,7 @@ def posting_rates(
 
 
 def participation(size: int, seed: int, sigma: float) -> NDArray[np.float64]:
-    """Return the participation of each person, exp(sigma z - sigma^2 / 2), which is 1 on average.
-
-    Args:
-        size: the number of people; sigma: 0 gives everybody 1.
-    """
+    """Return the participation of each person, exp(sigma z - sigma^2 / 2), which is 1 on average."""
     if not sigma:
         return np.ones(size)
     return mapped(math.exp, sigma * normals(seed, np.arange(size), 0, Draw.PARTICIPATION) - sigma * sigma / 2.0)

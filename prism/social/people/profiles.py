@@ -111,12 +111,7 @@ class FileRows(NamedTuple):
 
 
 def read_rows(text: str, source: str, known: Collection[str], noun: str) -> FileRows:
-    """Return the rows of a table or of JSON.
-
-    Args:
-        known: columns that the file may have, by which the separator of a table is found.
-        noun: what a row describes, as errors call it.
-    """
+    """Return the rows of a table or of JSON, each a `noun`; `known` columns tell the separator of a table."""
     if file_format(source) in TABLES:
         table = read_table(text, source, known, keeps_blank=True)
         numbered = [(line, dict(zip(table.header, cells, strict=True))) for line, cells in table.rows]
@@ -309,10 +304,9 @@ class LostDigitsError(ValueError):
 
 
 def id_text(value: object) -> str:
-    """Return an id as text; a whole number is the same id as an int, as a float and in a text. Empty if missing.
+    """Return an id as text: a whole number is the same as an int, a float and a text. Empty if missing.
 
-    Raises:
-        LostDigitsError: it is a number whose last digits are lost.
+    Raises LostDigitsError for a number whose last digits are lost.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
@@ -343,8 +337,7 @@ def plain_id(value: object) -> str:
 def entries_of(value: Any) -> tuple[str, ...] | None:
     """Return the ids in a list of JSON, or in a text as Python or JSON prints lists; None if it is no list.
 
-    Raises:
-        LostDigitsError: an entry is a number whose last digits are lost.
+    Raises LostDigitsError for an entry whose last digits are lost.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ()
@@ -373,8 +366,7 @@ def entries_of(value: Any) -> tuple[str, ...] | None:
 def topics_of(value: object, *, in_words: bool = False) -> tuple[str, ...] | None:
     """Return the topics in a list of texts, or in a text as programs print lists, each once; None if it is no list.
 
-    Args:
-        in_words: a text without a bracket has semicolons, else commas, between topics.
+    If topics are `in_words`, a text without a bracket has semicolons, else commas, between them.
     """
     topics = () if value is None else value
     if isinstance(topics, str):

@@ -93,11 +93,7 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         }
 
     def prompt_text(self, tick_s: float) -> str:
-        """Return the same in sentences, with all text that people wrote in quotes.
-
-        Args:
-            tick_s: simulated seconds a tick.
-        """
+        """Return the same in sentences, with all text that people wrote in quotes; `tick_s` is simulated seconds."""
         author = f"{quoted(self.author_name)}, whom you {'follow' if self.followed else 'do not follow'}"
         about = f" It is about {', '.join(map(quoted, self.topics))}." if self.topics else ""
         counts = (counted(self.likes, "like"), counted(self.replies, "reply", "replies"))

@@ -77,11 +77,7 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPost
 
 
 def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collection[str]) -> tuple[str, ...]:
-    """Return a line about the content of a file of posts, and a line about its topics that interest nobody.
-
-    Args:
-        interests: the topics that people may be interested in.
-    """
+    """Return a line about the content of a file of posts, and one about topics that are no `interests`."""
     if path is None:
         return ()
     topics = Counter(topic for post in posts for topic in post.topics)

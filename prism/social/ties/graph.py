@@ -88,8 +88,7 @@ def power_law_ties(size: int, ties: int, out_exponent: float, in_exponent: float
 def _places(sums: Floats, starts: Keys, units: NDArray[np.float64]) -> Keys:
     """Return the place of the first sum that is not below each mark, as `np.searchsorted` in a fifth of its time.
 
-    Args:
-        units: the marks, as shares of the last sum.
+    Marks are given as shares of the last sum.
     """
     marks = units * sums[-1]
     places = starts[(units * (len(starts) - 1)).astype(np.int64)]
@@ -103,11 +102,7 @@ _drawing = Lock()
 
 
 class Numbered(Sequence[str]):
-    """The ids "0" to "size - 1", none of which is kept: those of a million people would take 60 MB.
-
-    Args:
-        first: the number that the first person has in place of 0.
-    """
+    """The ids "0" to "size - 1", or from `first` on; none is kept: those of a million would take 60 MB."""
 
     def __init__(self, size: int, first: int = 0) -> None:
         self._numbers = range(first, size + first)
@@ -229,10 +224,7 @@ class FollowGraph:
         return graph
 
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
-        """Return where the followees of each person start, the followees, and the same of the followers.
-
-        They are the graph's own, which nobody may change.
-        """
+        """Return where each person's followees start, the followees, and the same of followers: not to be changed."""
         return self._out_offsets, self._followees, self._in_offsets, self._followers
 
 
@@ -495,10 +487,8 @@ class TieChange(NamedTuple):
 def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> Iterator[TieChange]:
     """Yield the ties that messages make and end, in order. A mute changes no tie.
 
-    A change of a person holds from the next tick on, and that of an intervention from its tick on.
-
-    Args:
-        number: returns the number of a person whom an intervention names.
+    A change of a person holds from the next tick on, and that of an intervention from its tick on. `number` returns the
+    number of a person whom an intervention names.
     """
     for each in messages:
         if isinstance(each, TieChanged) and each.kind in BOUND:
