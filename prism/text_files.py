@@ -46,6 +46,8 @@ _BINARY: Final = {
 """`{first bytes of a file: the kind of file in words}`."""
 _GROUPED: Final = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 """A number with a comma between groups of three digits."""
+POINTS: Final = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A number whose point may be decimal, or stand between thousands."""
 NUMBER: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 

@@ -40,17 +40,16 @@ def read_config(
     If the configuration has its own domain, the domain's module is imported, which runs its code: a user who names a
     configuration allows that. The configuration in a run's directory may come from anybody, so it is no such
     permission. If an input file is not at its path but lies beside the configuration, the returned path has that
-    directory. A missing file is refused here, where the line that names it is known.
+    directory.
 
     Args:
-        path: the file.
         overrides: `{"population.size": 100}`, or `population.size=100` each, as the command line has them.
         environment: variables such as PRISM_SIMULATION__SEED; by default those of this process.
 
     Raises:
-        ConfigError: there is no such file, or a setting is wrong. A wrong field of an archetype of people's questions
-            is refused too: a run would refuse it later, but could not name the line.
-        InputError: a file that a setting names is missing.
+        ConfigError: there is no such file, or a setting is wrong, or a field of an archetype of people's questions,
+            which a run would refuse later without the line.
+        InputError: a file that a setting names is missing; here the line that names it is known.
         UntrustedCodeError: it is the configuration of a run, and names code that its user has not allowed.
     """
     file = Path(path)

@@ -35,9 +35,7 @@ class Cluster:
     nothing, and no signal ends that wait in the main thread; and the processes that Ray starts end with the thread that
     started them.
 
-    Args:
-        address: of the cluster; `ray` for the one that runs, or one that is started here.
-        asked: the place as a user named it.
+    The address `ray` stands for the one that runs, or one started here; `asked` is the place as a user named it.
     """
 
     def __init__(self, address: str, processes: int, asked: str) -> None:

@@ -19,7 +19,7 @@ from prism.economy.macro import Economy, Lags, output_gap
 from prism.errors import InputError
 from prism.models import GlobalState
 from prism.quarter import Quarter
-from prism.text_files import TABLES, check_format, decode_text, plain_number, read_table
+from prism.text_files import POINTS, TABLES, check_format, decode_text, plain_number, read_table
 from prism.wording import counted
 
 YEAR_QUARTERS: Final = 4
@@ -159,8 +159,6 @@ EXPECTED: Final = f"year, quarter, {', '.join(_NAMES)}; or a date, GDPC1, CPIAUC
 """The columns that a file must have; others may be in it too."""
 _MISSING: Final = frozenset({"", ".", "..", "-", "na", "n/a", "#n/a", "nan", "null", "none"})
 
-_GROUPS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
-"""A number whose point may be decimal, or stand between thousands."""
 _LEAST_GROUPED: Final = 1000  # the smallest number with thousands separators
 
 _DATE = re.compile(r"([1-9][0-9]{3})-(0[1-9]|1[0-2])(?:-([0-3][0-9]))?(?:[T ].*)?")
@@ -230,7 +228,7 @@ def _check_points(rows: Sequence[tuple[int, Mapping[str, str]]], source: str) ->
     """Refuse a column in which no number tells whether points are decimal or stand between thousands."""
     for column in _FIGURES.values():
         pointed = [(line, row[column.name]) for line, row in rows if "." in row[column.name].strip(".")]
-        if column.most < _LEAST_GROUPED or not all(_GROUPS_BY_POINT.fullmatch(text) for _, text in pointed):
+        if column.most < _LEAST_GROUPED or not all(POINTS.fullmatch(text) for _, text in pointed):
             continue
         for line, text in pointed:
             expected = f"{text.replace('.', '')}, or {text}0"

@@ -26,11 +26,9 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.people.persona import draw_attribute, without_values
-from prism.text_files import MISSING, TABLES, TRUTHS, check_format, decode_text, plain_number, read_table
+from prism.text_files import MISSING, POINTS, TABLES, TRUTHS, check_format, decode_text, plain_number, read_table
 from prism.wording import counted
 
-_POINTS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
-"""A number whose point may be decimal, or stand between thousands."""
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
 """`{column that can hold the figures of a table: their sum}`; None for any sum."""
 TOLERANCE: Final = 0.01
@@ -112,7 +110,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
         problem = ""
         if number is None or not 0.0 <= number < math.inf:
             problem = f"expected a number of 0 or more, such as 1200 or 20.5, got {text[:60]!r}"
-        elif figure == "count" and not has_groups and _POINTS.fullmatch(text):
+        elif figure == "count" and not has_groups and POINTS.fullmatch(text):
             problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
         if number is None or problem:
             raise InputError(source, problem, key=figure, line=line)
@@ -254,7 +252,7 @@ def _summed(joint: Floats, table: MarginTable) -> Floats:
 
 
 def _alike(tables: Sequence[MarginTable], config: PopulationConfig) -> list[MarginTable]:
-    """Return the tables with categories in the order of the first, and an axis for any attribute, of length 1 if lacking."""
+    """Return the tables with categories in one order, and an axis for any attribute, of length 1 if it is lacking."""
     firsts, found = dict[str, MarginTable](), list[MarginTable]()
     names = [name for name in config.attributes if any(name in table.categories for table in tables)]
     for table in tables:

@@ -90,24 +90,17 @@ Ends = tuple[int, int]
 
 
 class _Table:
-    """The lines of a table that are neither blank nor comments, `skipped` lines below, and the way to read them.
-
-    Attributes:
-        width: the least number of cells in a line.
-        names: the names of the columns; empty without a header. `headers` lines at the top are no ties.
-        kinds: the column that says of each tie whether it is directed; None without one.
-        is_told: the settings say which columns are the ends, so others may be missing.
-    """
+    """The lines of a table that are neither blank nor comments, `skipped` lines below, and the way to read them."""
 
     ends: Ends
-    kinds: int | None
+    kinds: int | None  # the column that says of each tie whether it is directed; None without one
     separator: str
-    width = headers = 0
-    names: Sequence[str] = ()
+    width = headers = 0  # the least number of cells in a line; the lines at the top that are no ties
+    names: Sequence[str] = ()  # the names of the columns; empty without a header
 
     def __init__(self, source: str, text: str, lines: Sequence[str], skipped: int, config: GraphConfig) -> None:
         self.source, self.lines, self._text, self._skipped = source, lines, text, skipped
-        self.is_told = config.columns is not None
+        self.is_told = config.columns is not None  # which columns are the ends, so others may be missing
 
     def number(self, at: int) -> int:
         """Return the number of a line in the file, from 1 on, by its place in the table."""
@@ -157,13 +150,9 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     People are numbered by ascending id if all ids are integers, else in the order in which they first appear; `names`
     holds their ids as the file has them. Repeated ties and ties of an id to itself are dropped and counted.
 
-    Args:
-        data: the file's contents, not compressed.
-        config: the user's settings of how to read it, if any.
-
     Raises:
-        InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has
-            lost digits, or there is no tie.
+        InputError: the table can be read in no way or in more than one, an id is missing or has lost digits, or there
+            is no tie.
     """
     # 1. The ties, and the comments above them.
     text = decode_text(data, source)
