@@ -77,7 +77,6 @@ def type_text(kind: inspect.Type) -> str:
 
 
 def _choices(kind: inspect.Type) -> list[str]:
-    """Return the words of which a value is one; none for other types."""
     match kind:
         case inspect.Metadata():
             return _choices(kind.type)

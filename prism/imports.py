@@ -12,8 +12,6 @@ from typing import Any
 
 
 class _Without:
-    """A finder that says to one thread that some packages are not installed."""
-
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names, self._thread = names, get_ident()
 

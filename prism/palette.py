@@ -95,7 +95,6 @@ def state_styles(states: Sequence[str]) -> dict[str, Style]:
 
 
 def _free(taken: set[Style]) -> Iterator[Style]:
-    """Yield looks that are not taken, with hues that are not taken first; in the end all of them again."""
     hues = sorted(range(len(HUES)), key=lambda place: any(style.color == HUES[place] for style in taken))
     looks = [_style(HUES[hue], (hue + turn) % len(MARKS)) for turn in range(len(MARKS)) for hue in hues]
     while True:

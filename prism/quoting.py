@@ -30,7 +30,6 @@ that turn the direction of the text around them."""
 
 
 def as_text(value: object) -> str:
-    """Return a text as it is, and any other value as JSON."""
     import msgspec  # noqa: PLC0415  # `prism --help` has no use for it
 
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

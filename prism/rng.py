@@ -169,7 +169,6 @@ def _cut(values: Whole, rows: slice) -> Whole:
 
 
 def _words(values: Whole) -> NDArray[np.uint64]:
-    """Return whole numbers as 64 bits in two's complement."""
     return np.asarray(values, dtype=np.int64).astype(np.uint64)
 
 

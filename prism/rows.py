@@ -65,7 +65,6 @@ class Heap:
         return Heap(self.data[before : before + (int(ends[-1]) if len(ends) else 0)], ends)
 
     def at(self, places: Numbers) -> Heap:
-        """Return those at some places."""
         lengths = self.lengths[places]
         ends = lengths.cumsum()
         shift = (self.ends[places] - ends).repeat(lengths)
@@ -118,7 +117,6 @@ def unpacked(values: Heap) -> Sequence[Any] | Numbers:
 
 
 def joined(parts: Sequence[Values]) -> Values:
-    """Return values one after the other."""
     if len(parts) == 1:
         return parts[0]
     heaps = [part for part in parts if isinstance(part, Heap)]
@@ -149,7 +147,6 @@ def columns_of(table: Table, rows: Sequence[Any]) -> Sequence[Values]:
 
 
 def bytes_of(values: Values, dtype: str) -> bytes:
-    """Return a column as a payload has it."""
     if isinstance(values, Heap):
         return values.lengths.astype(_LENGTHS).tobytes() + values.data.tobytes()
     found: bytes = values.astype(dtype, copy=False).tobytes()

@@ -114,7 +114,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return Shape(self.name, tuple((column.name, column.stored) for column in self.columns))
 
     def with_columns(self, added: Iterable[Column]) -> Table:
-        """Return the table with further columns at its end."""
         return msgspec.structs.replace(self, columns=(*self.columns, *added))
 
 

@@ -51,12 +51,7 @@ TIMEOUT_MS = 60_000
 
 
 class Visit:
-    """One page in the browser, and what went wrong on it so far.
-
-    Args:
-        page: the page, before it is opened.
-        url: its address; requests to other places are third-party requests.
-    """
+    """One page in the browser, before it is opened, and what went wrong on it so far: also requests to other places."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -86,16 +81,11 @@ class Visit:
         return found
 
     def look(self, width: int, scheme: Scheme) -> None:
-        """Give the window another width and another scheme of colours."""
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
         self.page.emulate_media(color_scheme=scheme)
 
     def wait_until(self, expression: str) -> None:
-        """Wait until an expression of JavaScript holds; Playwright's own way needs `unsafe-eval`, which pages forbid.
-
-        Raises:
-            AssertionError: it does not within `TIMEOUT_MS`.
-        """
+        """Wait until an expression of JavaScript holds; Playwright's own way needs `unsafe-eval`, which pages lack."""
         for _ in range(TIMEOUT_MS // STEP_MS):
             if self.page.evaluate(expression):
                 return
@@ -140,12 +130,9 @@ class Browser:
     def open(
         self, url: str, *, width: int = WIDE, height: int = HEIGHT, scheme: Scheme = "light", wait: str = "load"
     ) -> Visit:
-        """Open an address.
+        """Open an address in a window of this size, for a reader with this scheme of colours.
 
-        Args:
-            width, height: of the window, in pixels.
-            scheme: the colours that the reader's system asks for.
-            wait: the event up to which it waits: `load` or `networkidle`.
+        `wait`: the event up to which it waits, `load` or `networkidle`.
         """
         context = self._chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
@@ -156,7 +143,6 @@ class Browser:
         return visit
 
     def close_visits(self) -> None:
-        """Close every page."""
         for context in self._chromium.contexts:
             context.close()
 

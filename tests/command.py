@@ -18,8 +18,6 @@ from tests.patience import HANG_S
 
 
 class Ended(NamedTuple):
-    """The end of a command: its exit code and its output."""
-
     code: int
     out: str
     err: str
@@ -34,7 +32,6 @@ def without_settings() -> dict[str, str]:
 
 
 def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
-    """Return the end of `prism` with these arguments."""
     monkeypatch.setattr(sys, "argv", ["prism", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -2,10 +2,8 @@
 
     python -m tests.mutants [--mutants 200] [--seed 1] [--jobs 2]
 
-A mutant is one change of one expression: a comparison, a sum, a condition or a returned value. Mutants are drawn by the
-seed from all places that can be changed. Each runs the tests of its room in a copy of the tree, those of `make test`,
-until one fails. Kernels run as plain Python, as they do in these tests. Ends with 1 if the tests of a room fail without
-a mutant.
+A mutant is one change of one expression, drawn by the seed. Each runs the tests of its room in a copy of the tree,
+those of `make test`, until one fails. Ends with 1 if the tests of a room fail without a mutant.
 """
 
 from __future__ import annotations
@@ -56,12 +54,10 @@ class Mutant(NamedTuple):
     original: str
 
     def __str__(self) -> str:
-        """Show the place and the change."""
         return f"{self.file}:{self.line}: {self.original!r} -> {self.text!r}"
 
 
 def places(room: str) -> Iterator[Mutant]:
-    """Yield every mutant of a room."""
     for path in sorted((ROOT / room).glob("*.py")):
         source = path.read_bytes()
         starts = [0]
@@ -100,7 +96,6 @@ def change_of(node: ast.AST) -> tuple[ast.expr, str] | None:
 
 
 def copy_of_tree(where: Path) -> Path:
-    """Copy the files that git knows, as they are now."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
@@ -117,7 +112,6 @@ def ordered(room: str, file: str, tree: Path) -> list[str]:
 
 
 def passes(tree: Path, tests: Sequence[str]) -> bool:
-    """Run tests in a tree until one fails."""
     options = ["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", "-n", "0"]
     environment = {**os.environ, "PYTHONPATH": str(tree), "PRISM_JIT": "0"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

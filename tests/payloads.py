@@ -27,11 +27,7 @@ encode = msgspec.msgpack.encode
 
 
 class Payloads:
-    """The ticks of a run, each in one wave.
-
-    Args:
-        context_type: the type of what its questions are about.
-    """
+    """The ticks of a run, each in one wave, with questions about a context of this type."""
 
     def __init__(self, context_type: Any = None, tables: Sequence[Table] = OF_FEEDS) -> None:
         codec = Codec(context_type, Any)
@@ -46,7 +42,6 @@ class Payloads:
         return tuple(table.shape for table in self._tables)
 
     def of(self, tick: int, messages: Iterable[Message]) -> bytes:
-        """Return the payload of the next tick."""
         messages = [*messages]
         answers = [each for each in messages if isinstance(each, Update | Question)]
         rows: dict[str, list[tuple[Any, ...]]] = {}

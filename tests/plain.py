@@ -40,5 +40,4 @@ def plain_config(**sections: Any) -> Config:
 
 
 def plain_text(text: str) -> str:
-    """Return the YAML of a configuration over the plain world."""
     return yaml.safe_dump(plain(yaml.safe_load(text)), sort_keys=False)

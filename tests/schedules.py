@@ -79,12 +79,7 @@ class ScheduledLoop(asyncio.SelectorEventLoop):
 
 
 def run_scheduled(seed: int, async_fn: Callable[[], Awaitable[Result]]) -> Result:
-    """Return the result of the function in the schedule of this seed.
-
-    Raises:
-        DeadlockError: it can never end.
-        AssertionError: it left a task behind, or an error that nobody looked at.
-    """
+    """Return the result of the function in the schedule of this seed. It must not hang, leave tasks or hide errors."""
     loop = ScheduledLoop(seed)
 
     async def main() -> Result:

@@ -72,7 +72,6 @@ persona: Make = partial(Persona, name="Ada", interests=(), personality="")
 
 
 def cases(make: Make, field: str, *values: Any) -> list[tuple[Make, dict[str, Any], str]]:
-    """Return one case for each of these values of a field."""
     return [(make, {field: value}, field) for value in values]
 
 

@@ -118,7 +118,6 @@ def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_dig
 
 
 def ticks_in(directory: Path) -> int:
-    """The whole ticks of a run under way."""
     try:
         return whole_ticks(directory)[0]
     except (OSError, JournalError):

@@ -31,7 +31,6 @@ if __name__ == "__main__":
 
 
 def plant(directory: Path, ran: Path) -> None:
-    """Write modules and packages that note who imports them."""
     ran.mkdir()
     for name in MODULES:
         text = PLANTED.format(place=str(ran))

@@ -31,21 +31,16 @@ class Size(NamedTuple):
     is_full: bool
 
     def __call__(self, full: int, *, everyday: int) -> int:
-        """Return one of the two numbers."""
         return full if self.is_full else everyday
 
 
 class _Session:
-    """The state of the whole process."""
-
     size = Size(is_full=False)
 
 
 def size() -> Size:
-    """Return the size of this session's tests."""
     return _Session.size
 
 
 def begin(*, is_full: bool) -> None:
-    """Set the size."""
     _Session.size = Size(is_full)

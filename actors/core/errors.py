@@ -92,15 +92,12 @@ class UntrustedCodeError(ActorError):
 
 
 def _listed(files: Mapping[str, str]) -> str:
-    """Return files with the beginning of their hashes, in words."""
     listed = [f"{name} (sha256 {sha256[:12]})" for name, sha256 in files.items()]
     more = f" and {len(listed) - CODE_FILES_TOLD:,} more" if len(listed) > CODE_FILES_TOLD else ""
     return f"{', '.join(listed[:CODE_FILES_TOLD])}{more}"
 
 
 class MailboxClosedError(ActorError):
-    """A message was put into a mailbox that is closed."""
-
     def __init__(self, mailbox: str) -> None:
         super().__init__(f"mailbox {mailbox!r} is closed and takes no more messages")
 

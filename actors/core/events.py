@@ -67,8 +67,6 @@ class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
 
 
 class BreakerClosed(Event, frozen=True, kw_only=True, tag="breaker_closed"):
-    """A probe was answered: the server is back."""
-
     actor: ClassVar[str] = "oracle"
     after_s: float
 

@@ -172,7 +172,6 @@ class Resident(Activation):
         self._supervisor = supervisor
 
     def begin(self, tasks: TaskGroup) -> None:
-        """Start a task for each agent that is not quarantined."""
         for number, mailbox in enumerate(self.mailboxes):
             if self._supervisor.is_quarantined(number):
                 mailbox.close()

@@ -140,7 +140,6 @@ class OpenQuestions:
         return self._due.get(tick, [])
 
     def take_due(self, tick: int) -> list[int]:
-        """Remove and return the agents whose decisions take effect in this tick."""
         return self._due.pop(tick, [])
 
     def any_unanswered(self, agents: Iterable[int]) -> bool:
@@ -165,7 +164,6 @@ class OpenQuestions:
         return triggers
 
     def is_open(self, name: QuestionName) -> bool:
-        """Return whether this question has no answer yet."""
         agent, asked, trigger = name
         question = self._asked.get(agent)
         is_this = question is not None and (question.tick, question.trigger) == (asked, trigger)
@@ -433,7 +431,6 @@ class EngineActor:
         return self.digest.add(self._rows.take(tick, self._kinds.end_tick(self._rows)))
 
     def _intervene(self, tick: int) -> None:
-        """Carry out the interventions of a tick, and add them to its frame."""
         for number, each in self._interventions[tick]:
             self._world.intervene(tick, each)
             content = msgspec.msgpack.encode(msgspec.to_builtins(each))
@@ -475,7 +472,6 @@ class EngineActor:
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
-        """Give each trigger to its agent, and commit the answers."""
         if not triggers:
             await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
         if self.on_triggers is not None:
@@ -539,7 +535,6 @@ class Reactions:
 
     @property
     def are_counted(self) -> bool:
-        """True once an intervention has published a post."""
         return bool(self._posts)
 
     def publish(self, number: int, rows: Happened) -> None:

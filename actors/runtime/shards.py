@@ -251,7 +251,6 @@ class Shard:
         return Stepped(rows, counts, made, busy_s, turned)
 
     async def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
-        """Take the turns of the own agents whose decisions take effect in the tick whose first wave is taken."""
         begun = perf_counter()
         wave = await self._engine.decide(tick, [*map(self._trigger, decisions)])
         self._decided_s += perf_counter() - begun
@@ -322,7 +321,6 @@ class ShardedEngine(PartEngine):
 
     @property
     def is_ahead(self) -> bool:
-        """True if the shards have begun the next tick."""
         return self._ahead is not None
 
     async def run(
@@ -413,7 +411,6 @@ class ShardedEngine(PartEngine):
         self.exchange.sent += self._told.nbytes * (len(self.exchange.busy_s) - 1)
 
     async def _busy(self, work: Awaitable[Of]) -> Of:
-        """Return the result of own work, and count its time."""
         begun, found = perf_counter(), await work
         self.exchange.busy_s["0"] += perf_counter() - begun
         return found

@@ -79,8 +79,6 @@ def standing_of(
 
 
 class PhaseWatch:
-    """A task that looks at the phase of a run, and tells when it changes."""
-
     def __init__(self) -> None:
         self.phase = Phase.STARTING
         self._since = anyio.current_time()
@@ -394,7 +392,6 @@ class Simulation:
         self.stop()
 
     def standing(self) -> Standing:
-        """Return the phase now, on the loop's clock."""
         outage = self.oracle.outage
         return standing_of(
             anyio.current_time(),

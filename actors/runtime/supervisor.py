@@ -66,7 +66,6 @@ class Supervisor:
         return SupervisorState(crashes=self.crashes, ticks=ticks, quarantined=tuple(sorted(self._quarantined)))
 
     def restore(self, state: SupervisorState) -> None:
-        """Set the record of crashes to that of a checkpoint. Called before the agents run."""
         self.crashes, self._ticks = state.crashes, dict(state.ticks)
         self._quarantined = dict.fromkeys(state.quarantined)
 

@@ -203,37 +203,31 @@ def _comparison(node: tree.Comparison, named: Naming) -> str:
 
 @kernel
 def quotient(above: float, below: float) -> float:
-    """Return a quotient; NaN of a division by zero."""
     return above / below if below else nan
 
 
 @kernel
 def least(left: float, right: float) -> float:
-    """Return the smaller number; NaN if one of them is NaN."""
     return left if left <= right else right if right < left else nan
 
 
 @kernel
 def greatest(left: float, right: float) -> float:
-    """Return the greater number; NaN if one of them is NaN."""
     return left if left >= right else right if right > left else nan
 
 
 @kernel
 def exponential(number: float) -> float:
-    """Return e to the power of a number; infinity where that is too large."""
     return math.exp(number) if number <= EXP_MAX else inf if number > EXP_MAX else number
 
 
 @kernel
 def logarithm(number: float) -> float:
-    """Return the logarithm to base 10; NaN of a number that is not above 0."""
     return math.log10(number) if number > 0.0 else nan
 
 
 @kernel
 def root(number: float) -> float:
-    """Return the square root; NaN of a number below 0."""
     return math.sqrt(number) if number >= 0.0 else nan
 
 

@@ -81,12 +81,10 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reads_view(names: Iterable[str]) -> bool:
-    """Return whether one of these fields is of the post in view or of its author."""
     return any(name.startswith(("post.", "author.")) for name in names)
 
 
 def reads_draw(names: Iterable[str]) -> bool:
-    """Return whether one of these fields is a random number."""
     return any(name.startswith("draw.") for name in names)
 
 

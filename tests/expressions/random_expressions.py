@@ -124,7 +124,6 @@ environments: st.SearchStrategy[Values] = st.fixed_dictionaries({field.name: val
 
 
 def read_in(expression: Expression, values: Values) -> Any:
-    """The value of the compiled expression, with these values as the agent."""
     readers = {name: lambda agent, _, name=name: agent[name] for name in FIELDS}
     return compiled(expression, readers)(values, None)
 

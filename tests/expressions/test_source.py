@@ -155,8 +155,6 @@ def test_a_chain_in_a_chain_keeps_the_values_of_each(text: str, values: Values) 
 
 
 class InColumns:
-    """Names for the values of an expression, whose fields are columns."""
-
     def __call__(self, value: Field | str | tuple[str, ...]) -> str:
         return f"columns[{DECLARED.index(value)}][row]" if isinstance(value, Field) else repr(value)
 
@@ -227,7 +225,6 @@ def trees_with(text: str) -> list[Node]:
 
 
 def names_in(root: Node, readers: dict[str, Reader]) -> set[str]:
-    """The names and constants of the source, as Python reads it."""
     made = compiled(Expression(text="", root=root, kind="bool"), readers)
     code = made.__code__
     return {*code.co_names, *code.co_varnames, *(str(each) for each in code.co_consts if each is not None)}

@@ -24,13 +24,10 @@ class Person(StatefulAgent[AgentState]):
 
 
 def says(result: object) -> Guard:
-    """Return a guard with this result."""
     return lambda _agent, _context: result
 
 
 def breaks(message: str = "no such post") -> Guard:
-    """Return a guard that raises."""
-
     def guard(_agent: Any, _context: Any) -> object:
         raise LookupError(message)
 
@@ -40,12 +37,10 @@ def breaks(message: str = "no such post") -> Guard:
 def decides(
     target: AgentState | None, guard: Guard | None = None, *, oracle: bool | None = None, label: str = ""
 ) -> Transition[AgentState]:
-    """Return a row of `decides` in evaluating."""
     return Transition("decides", EVALUATING, target, guard, oracle=oracle, label=label)
 
 
 def chart_of(*rows: Transition[AgentState]) -> Statechart[AgentState]:
-    """Return a chart of these rows over all states."""
     return Statechart(AgentState, rows, IDLE)
 
 
@@ -53,8 +48,6 @@ OPTIONS = [AgentState.COMPOSING, AgentState.SCROLLING]
 
 
 class Asking(msgspec.Struct):
-    """The agent that asks."""
-
     name: str = "Ada Novak"
     interests: tuple[str, ...] = ("night trains", "tea")
     personality: str = "curious and warm"

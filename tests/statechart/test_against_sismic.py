@@ -72,7 +72,6 @@ class Peer:
         self.log.clear()  # the actions with which the initial state is entered
 
     def step(self, trigger: str, mood: int) -> str:
-        """Return the innermost state after the trigger."""
         self.agent.mood = mood
         self.interpreter.queue(trigger)
         self.interpreter.execute()

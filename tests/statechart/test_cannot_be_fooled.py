@@ -48,7 +48,6 @@ def standing(agent: Person) -> tuple[object, ...]:
 
 
 def somebody() -> Person:
-    """A person with a past."""
     agent = Person(SCROLLING, tick=3)
     agent.enter(EVALUATING, "sees_post", 5, {"post_id": 1})
     agent.tick = 9
@@ -67,7 +66,6 @@ RUNS = pytest.mark.parametrize("run", [run_fire, run_commit])
 
 
 def by_hand(move: Move) -> Callable[[Any, Any], Any]:
-    """Return an action that moves its agent."""
     return lambda agent, _: move(agent)
 
 

@@ -193,14 +193,6 @@ def test_editors_accept_what_is_a_chart_and_refuse_what_is_none() -> None:
         assert not is_by_the_schema(SMALL.replace(old, new, 1)), message
 
 
-LOG: list[str] = []
-WORDS = "abcdefghij"
-
-
-def said(word: str) -> Any:
-    return lambda _agent, _context: LOG.append(word)
-
-
 def vocabulary(**functions: Any) -> Vocabulary:
     def function(name: str) -> Any:
         if name not in functions:
@@ -210,9 +202,7 @@ def vocabulary(**functions: Any) -> Vocabulary:
     return Vocabulary(
         fields={"agent.mood": Field(name="agent.mood", kind="int", low=0, high=10)},
         readers={"agent.mood": lambda _agent, context: context},
-        actions={
-            word: said(word) for word in (*WORDS, *(f"in_{word}" for word in WORDS), *(f"out_{word}" for word in WORDS))
-        },
+        actions={},
         roles={"resting": "rests"},
         effects={"sing": "sings", "dance": "dances"},
         delays={"statechart.rest_ticks": "a setting"},
@@ -224,61 +214,8 @@ def built(text: str, **functions: Any) -> Behaviour[Any]:
     return flatten(read_chart(text, "chart.yaml"), vocabulary(**functions))
 
 
-def state(name: str, extra: str, rows: str = "", inner: str = "") -> str:
-    return f"{name}: {{on_entry: in_{name}, on_exit: out_{name}, {extra} transitions: [{rows}], {inner}}}"
-
-
-B_ROWS = "{trigger: go, target: d, do: [i, j]}, {trigger: shared, target: b, when: agent.mood > 5}"
-A_ROWS = "{trigger: up, target: c}, {trigger: again, target: b}, {trigger: shared, target: e}"
-D = state("d", "", "{trigger: home, target: a}, {trigger: self, target: d}")
-C = state("c", "initial: d,", "{trigger: shared, target: b, when: agent.mood > 2}", f"states: {{{D}}}")
-NESTED = f"""
-initial: a
-states:
-  {state("a", "initial: b,", A_ROWS, f"states: {{{state('b', '', B_ROWS)}, {C}}}")}
-  {state("e", "", "{trigger: shared, target: a}")}
-"""
-
-
 class Walker(StatefulAgent[Any]):
-    """An agent of the nested chart."""
-
-
-def walked(behaviour: Behaviour[Any], start: str, trigger: str, mood: int = 0) -> tuple[str | None, list[str]]:
-    LOG.clear()
-    walker = Walker(0, behaviour.states(start))
-    found = behaviour.chart.fire(walker, trigger, mood)
-    return None if found is None else found.value, list(LOG)
-
-
-def test_only_innermost_states_are_states_of_the_flat_chart() -> None:
-    behaviour = built(NESTED)
-    assert [each.value for each in behaviour.states] == ["b", "d", "e"]
-    assert behaviour.chart.initial == "b"
-
-
-@catalogue(
-    ("start", "trigger", "end", "actions"),
-    [
-        ("b", "go", "d", ["out_b", "i", "j", "in_c", "in_d"]),
-        ("d", "home", "b", ["out_d", "out_c", "out_a", "in_a", "in_b"]),  # an outer row's target is its own ancestor
-        ("d", "self", "d", ["out_d", "in_d"]),
-        ("b", "up", "d", ["out_b", "out_a", "in_a", "in_c", "in_d"]),  # the row belongs to a, which it leaves
-        ("d", "again", "b", ["out_d", "out_c", "out_a", "in_a", "in_b"]),
-        ("d", "shared", "e", ["out_d", "out_c", "out_a", "in_e"]),
-    ],
-)
-def test_states_are_left_from_the_inside_and_entered_from_the_outside(
-    start: str, trigger: str, end: str, actions: list[str]
-) -> None:
-    assert walked(built(NESTED), start, trigger) == (end, actions)
-
-
-def test_inner_rows_come_before_outer_ones() -> None:
-    behaviour = built(NESTED)
-    assert walked(behaviour, "b", "shared", mood=9)[0] == "b"
-    assert walked(behaviour, "b", "shared", mood=1)[0] == "e"
-    assert walked(behaviour, "d", "shared", mood=3)[0] == "b"
+    """An agent of a nested chart."""
 
 
 def test_an_outer_row_is_not_asked_where_an_inner_one_is_enabled() -> None:

@@ -55,7 +55,6 @@ def test_mermaid_nests_states_and_marks_what_the_oracle_decides() -> None:
 
 
 def boxes_of(chart: Outline) -> dict[str, tuple[float, float]]:
-    """Return the middle of each state's name in a picture."""
     rows = [row for values in statechart(chart).to_dict()["datasets"].values() for row in json.loads(values)]
     return {row["words"]: (row["x"], row["y"]) for row in rows if row.get("words") in LEAVES}
 

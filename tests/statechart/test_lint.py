@@ -17,8 +17,6 @@ from tests.expressions.random_expressions import EVERY_VALUE, conditions
 
 
 class Light(StrEnum):
-    """The states of the examples."""
-
     RED = "red"
     GREEN = "green"
     AMBER = "amber"
@@ -38,8 +36,6 @@ FIELDS = {
 
 
 class Lamp(StatefulAgent[Light]):
-    """An agent in a state."""
-
     def __init__(self, state: Light) -> None:
         super().__init__(1, state)
 
@@ -75,7 +71,6 @@ BACK = row("back", GREEN, RED)
 
 
 def found_in(*rows: Row, states: tuple[Light, ...] = (RED, GREEN), **settings: Any) -> list[str]:
-    """The findings of a chart, one line each."""
     return rendered(lint(chart_of(*rows, states=states), **settings)).splitlines()
 
 

@@ -157,8 +157,6 @@ def test_the_case_and_the_margin_of_an_answer_do_not_matter(named: str) -> None:
 
 
 class Mood(StrEnum):
-    """States that are not the social ones, in upper case."""
-
     CALM_AND_QUIET = "Calm"
     ANGRY = "ANGRY"
 

@@ -182,8 +182,6 @@ def test_commit_refuses_an_agent_that_has_left_the_source_and_a_row_without_a_ta
 
 
 class Visitor:
-    """A plain object with a state."""
-
     def __init__(self, state: AgentState, **facts: Any) -> None:
         self.state = state
         self.__dict__.update(facts)

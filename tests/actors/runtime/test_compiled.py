@@ -191,7 +191,6 @@ def random_guard(draw: random.Random, part: str) -> str:
 
 
 def random_changes(draw: random.Random) -> dict[str, Any]:
-    """Return changes of attributes, as the rows of a chart have them."""
     given = {}
     for name in draw.sample([*ATTRIBUTES], draw.choice([1, 2])):
         field = FIELDS[f"agent.{name}"]
@@ -277,7 +276,6 @@ class Run:
         assert ticks == [*range(1, self.simulation.ticks + 1)]
 
     def outcome(self) -> tuple[Any, ...]:
-        """Return all that a run comes to, but for times."""
         engine, counters = self.simulation.engine, self.simulation.counters
         return (
             engine.digest.hexdigest(),

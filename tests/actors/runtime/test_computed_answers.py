@@ -58,8 +58,6 @@ async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
 
 
 class Recorded(Record):
-    """A record with one answer."""
-
     def __init__(self, decided: Decided) -> None:
         self._decided = decided
 

@@ -35,7 +35,6 @@ Checkpoint = tuple[RunState, Bundles]
 
 
 def settings_of(seed: int) -> dict[str, Any]:
-    """Return settings of a small world that can be divided."""
     settings = random_settings(seed)
     if settings["feed"]["reshare_credit"] == "newest":
         settings["feed"]["reshare_credit"] = "root"
@@ -43,11 +42,7 @@ def settings_of(seed: int) -> dict[str, Any]:
 
 
 class World:
-    """A world, of which any number of runs are made.
-
-    Args:
-        config: of the runs; behaviour: the people's chart.
-    """
+    """A world with this chart, of which any number of runs are made."""
 
     def __init__(self, config: Config, behaviour: Behaviour[Any], people: Population) -> None:
         self.config = config
@@ -75,7 +70,6 @@ class World:
 
 
 def random_world(seed: int) -> World:
-    """Return a small world that can be divided."""
     config = msgspec.convert(settings_of(seed), Config)
     return World(config, random_chart(seed), build_population(config.population, config.simulation.seed))
 
@@ -145,9 +139,7 @@ async def goes_on(
 ) -> None:
     """Check that a run which goes on from a checkpoint in another number of shards is that of one process.
 
-    Args:
-        take: whether the checkpoint is taken now, between two ticks.
-        make: makes the model of the first, the second and the whole run.
+    `take`: whether the checkpoint is taken now; `make`: makes the model of the first, the second and the whole run.
     """
     first, taken = await world.simulation(before, model=make(1)), list[Checkpoint]()
 

@@ -38,18 +38,13 @@ def says(request: ChatRequest) -> str:
 
 
 class SlowModel(ScriptedModel):
-    """A model whose answers take a random virtual time, so that they come in any order.
-
-    Args:
-        seed: of the durations.
-    """
+    """A model whose answers take a random virtual time, so that they come in any order."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(says)
         self._seed = seed
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Return the answer after a while."""
         await anyio.sleep(20.0 * uniform(self._seed, request.seed, request.attempt, 1_000_000))
         return await super().complete(request)
 
@@ -61,7 +56,6 @@ class Kept(Record):
         self.answers: list[Any] = []
 
     async def keep(self, *records: bytes) -> None:
-        """Keep records."""
         for each in map(msgspec.msgpack.Decoder(Decided | Retried).decode, records):
             self.answers.append(msgspec.structs.replace(each, latency_s=0.0) if isinstance(each, Decided) else each)
 
@@ -92,7 +86,6 @@ def asked(world: World, shards: int, schedule: int) -> tuple[object, ...]:
 
 
 def in_order(state: Any) -> RunState:
-    """Return a state without the order in which answers have come."""
     engine = msgspec.structs.replace(state.engine, decided=tuple(sorted(state.engine.decided)))
     oracle = msgspec.structs.replace(state.oracle, spent=tuple(sorted(state.oracle.spent, key=str)))
     found: RunState = msgspec.structs.replace(state, engine=engine, oracle=oracle)
