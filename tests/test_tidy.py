@@ -60,7 +60,7 @@ OPENING = WRITING | {"open", "ZipFile", "connect", "savefig"}
 DOORS = {
     "actors/core/files.py": "the door itself",
     "actors/cli/init.py": "a new file of the user's",
-    "actors/factory/graph_files.py": "a copy in a new temporary directory",
+    "actors/factory/file_kinds.py": "a copy in a new temporary directory",
     "actors/factory/input_files.py": "a copy in a new temporary directory",
     "actors/tables/files.py": "tables in a new directory",
     "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
