@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prism.columns import Floats, Ints
-from prism.experiment.design import Design, Range, sampled_conditions, unit_points
+from prism.experiment.design import Design, Range, conditions_of, unit_points
 from prism.experiment.effects import effects_on
 from prism.experiment.hypothesis_tests import Hypothesis, compared, described
 from prism.scorecard.cascades import Shapes
@@ -120,7 +120,7 @@ def designs() -> Iterator[Case]:
         ("morris", "mu_star", float(weights[0]), {"trajectories": 20}),
     ):
         design = Design(kind=kind, factors=ranges, **sizes)  # type: ignore[arg-type]
-        conditions, points = sampled_conditions(design), unit_points(design)
+        conditions, points = conditions_of(design), unit_points(design)
         plane = points @ weights
         # A slope is in standard deviations of these points, and of the noise in their means.
         of_points = float(weights[0] * points[:, 0].std() / math.sqrt(plane.var() + noise**2 / seeds))

@@ -11,11 +11,9 @@ from msgspec import Meta
 
 from prism.columns import Floats
 from prism.config.yaml_text import read_as
-from prism.errors import SettingError
-from prism.experiment.design import Range
-from prism.experiment.experiment_file import SharedOracle
+from prism.experiment.design import Range, refusal
+from prism.experiment.experiment_file import SEED_KEY, SharedOracle
 
-SEED_KEY = "simulation.seed"
 WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")  # settings that change no result of a run
 SIZE = "size"
 SHAPES = (SIZE, "depth", "breadth_share", "virality", "half_minutes")
@@ -99,46 +97,42 @@ def read_calibration(text: str, source: str) -> Calibration:
 
 def _checked(file: Calibration) -> Calibration:
     if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
-        raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
+        raise refusal("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:
-        raise _refused("targets", "expected one target or more")
+        raise refusal("targets", "expected one target or more")
     # What is set in two places, and parameters that are no ranges or without an effect.
     for part, names in (("set", file.set), ("parameters", file.parameters)):
         if SEED_KEY in names:
-            raise _refused(f"{part}.{SEED_KEY}", "follows from the key seed")
+            raise refusal(f"{part}.{SEED_KEY}", "follows from the key seed")
     for name, each in file.parameters.items():
         if each.problem:
-            raise _refused(f"parameters.{name}", each.problem)
+            raise refusal(f"parameters.{name}", each.problem)
         if name.startswith(WITHOUT_EFFECT):
-            raise _refused(f"parameters.{name}", "changes no result of a run, so nothing can be fitted by it")
+            raise refusal(f"parameters.{name}", "changes no result of a run, so nothing can be fitted by it")
         if name in file.set:
-            raise _refused(f"set.{name}", "is a parameter, too")
+            raise refusal(f"set.{name}", "is a parameter, too")
     if twice := [name for name in file.checks if name in file.targets]:
-        raise _refused(f"checks.{twice[0]}", "is a target, too: a check is not fitted")
+        raise refusal(f"checks.{twice[0]}", "is a target, too: a check is not fitted")
     for part, targets in (("targets", file.targets), ("checks", file.checks)):
         for name, target in targets.items():
             _check_target(f"{part}.{name}", target, has_data=file.data is not None)
     if file.holdout and file.data is None:
-        raise _refused("holdout", "is a share of the cascades in data, and there is no data; give targets a holdout")
+        raise refusal("holdout", "is a share of the cascades in data, and there is no data; give targets a holdout")
     return file
 
 
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
-        raise _refused(key, "expected a measure or a shape")
+        raise refusal(key, "expected a measure or a shape")
     if target.shape is None:
         needs = {"value": "the real number", "tolerance": "the deviation that counts as 1"}
         needs["source"] = "where the number is from"
         if lacking := [name for name in needs if getattr(target, name) in (None, "")]:
-            raise _refused(key, f"expected a {lacking[0]}: {needs[lacking[0]]}")
+            raise refusal(key, f"expected a {lacking[0]}: {needs[lacking[0]]}")
     elif given := [name for name in ("value", "holdout", "error") if getattr(target, name) is not None]:
-        raise _refused(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
+        raise refusal(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
     elif not has_data:
-        raise _refused(f"{key}.shape", "is compared with cascades, and there is no data")
-
-
-def _refused(key: str, problem: str) -> SettingError:
-    return SettingError("calibration", problem, keys=[key])
+        raise refusal(f"{key}.shape", "is compared with cascades, and there is no data")
 
 
 Parameters = Mapping[str, Range]  # `{dotted path of a setting that is fitted: its range}`

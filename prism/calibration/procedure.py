@@ -14,6 +14,7 @@ from prism.calibration.calibration_file import Calibration, Point, Target, desig
 from prism.calibration.comparison import Comparer, Observed, Real, holdout_targets, pooled, root_mean_square
 from prism.calibration.posterior import COVERED, INTERVAL, Inference, Posterior, TruthRanks, ranked
 from prism.columns import Floats
+from prism.wording import counted
 
 SEEDS_A_STEP: Final = 1_000_000
 STEPS: Final = {"design": 1, "confirm": 2}  # with the place of their seeds
@@ -123,26 +124,27 @@ def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) 
     """Return the steps that a reported fit must have, and why each is left out, before or after the runs."""
     budget, needed = calibration.budget, runs_needed(len(calibration.parameters)) + incomparable
     lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
-    few = f"{budget.design:,} runs in the design{lost}: give `design` in `budget` {needed:,} or more"
-    has_posterior = budget.design >= needed
-    few = "" if has_posterior else few
-    candidates = CANDIDATES if has_posterior else 1
+    few, candidates = "", CANDIDATES
+    if budget.design < needed:
+        candidates = 1
+        few = f"{budget.design:,} runs in the design{lost}: give `design` in `budget` {needed:,} or more"
     trials, times = _split_confirm(budget.confirm, candidates)
     short = f"too few runs: give `confirm` in `budget` {CONFIRM_NEEDED} or more"
-    drawn = budget.confirm - candidates * trials - 2 * times if has_posterior else 0
-    checks = "" if drawn >= PREDICTED_LEAST else few or short
-    out = holdout_targets(calibration.targets, has_cascades=bool(real.holdout))
-    none = "no part of the data is held out: give `holdout` a share of the data, or a target a `holdout`"
-    return [
-        Step(name="noise floor", left_out="" if times >= FLOOR_RUNS else short),
-        Step(name="ranks of known truths", left_out=few),
-        Step(name="identifiability", left_out=few),
-        Step(
-            name="check on what was not fitted",
-            left_out=checks if calibration.checks else "the file has none: give `checks` a number that is not fitted",
-        ),
-        Step(name="holdout", left_out=none if not out else "" if times else short),
-    ]
+    drawn = 0 if few else budget.confirm - candidates * trials - 2 * times
+    unchecked = "the file has none: give `checks` a number that is not fitted"
+    if calibration.checks:
+        unchecked = "" if drawn >= PREDICTED_LEAST else few or short
+    unheld = "no part of the data is held out: give `holdout` a share of the data, or a target a `holdout`"
+    if holdout_targets(calibration.targets, has_cascades=bool(real.holdout)):
+        unheld = "" if times else short
+    left_out = {
+        "noise floor": "" if times >= FLOOR_RUNS else short,
+        "ranks of known truths": few,
+        "identifiability": few,
+        "check on what was not fitted": unchecked,
+        "holdout": unheld,
+    }
+    return [Step(name=name, left_out=reason) for name, reason in left_out.items()]
 
 
 def _split_confirm(runs: int, candidates: int) -> tuple[int, int]:
@@ -156,20 +158,18 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
 
     If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
     """
-    budget, parameters = calibration.budget, len(calibration.parameters)
-    has_posterior = budget.design >= runs_needed(parameters)
-    return {
-        "design": budget.design,
-        "confirm": budget.confirm if has_posterior else 2 * (budget.confirm // 3),  # without draws
-    }
+    budget = calibration.budget
+    has_posterior = budget.design >= runs_needed(len(calibration.parameters))
+    without_draws = 2 * (budget.confirm // 3)
+    return {"design": budget.design, "confirm": budget.confirm if has_posterior else without_draws}
 
 
 def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> Result:
-    asked, parameters, counted = calibration, calibration.parameters, dict.fromkeys(STEPS, 0)
+    asked, parameters, runs = calibration, calibration.parameters, dict.fromkeys(STEPS, 0)
     comparer = Comparer(asked.targets, real.fitted)
 
     def made(step: str, values: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[Observed]:
-        counted[step] += len(values)
+        runs[step] += len(values)
         first = asked.seed * 10 * SEEDS_A_STEP + STEPS[step] * SEEDS_A_STEP + 1
         points = [Point(values=dict(each), seed=first + seed) for each, seed in zip(values, seeds, strict=True)]
         return runner(step, points) if points else []
@@ -177,8 +177,8 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     def run(step: str, places: Floats, seeds: Sequence[int]) -> list[Observed]:
         return made(step, [point_at(parameters, each, 0).values for each in places], seeds)
 
-    def apart(runs: Sequence[Observed]) -> float:
-        return root_mean_square(comparer.deviations(pooled(runs)).values()) if runs else math.inf
+    def apart(each: Sequence[Observed]) -> float:
+        return root_mean_square(comparer.deviations(pooled(each)).values()) if each else math.inf
 
     # 1. Runs over all ranges, and the posterior that they give.
     places = design_places(parameters, asked.budget.design, asked.seed)
@@ -208,7 +208,7 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
     seeds = range(trials, trials + times)
     of_base = made("confirm", [base] * times, seeds)
     of_fit = run("confirm", np.tile(best, (times, 1)), seeds)
-    left = asked.budget.confirm - counted["confirm"]
+    left = asked.budget.confirm - runs["confirm"]
     drawn = np.empty((0, len(parameters))) if posterior is None else posterior.draws(left, asked.seed)
     predicted = run("confirm", drawn, range(seeds.stop, seeds.stop + len(drawn)))
     # 3. What came out.
@@ -228,7 +228,7 @@ def calibrated(calibration: Calibration, base: Mapping[str, Any], real: Real, ru
         ranks=ranks,
         doubts=[],
         warnings=[],
-        runs=counted,
+        runs=runs,
         cascades=(len(real.fitted), len(real.holdout), comparer.count_compared(pooled(of_fit))),
         incomparable=incomparable,
         effective=None if posterior is None else posterior.effective,
@@ -244,34 +244,29 @@ def _compared(
     of_base, of_fit = (every.deviations(pooled(each)) if each else {} for each in (bases, fits))
     of_out = Comparer(out, real.holdout).deviations(pooled(fits)) if fits and out else {}
     predicted = [every.deviations(each) for each in draws]
-    found = []
-    for name, target in asked.compared.items():
-        low, high, agrees = _predicted(target, [each[name] for each in predicted])
-        found.append(
-            Compared(
-                target=name,
-                is_fitted=name in asked.targets,
-                tolerance=target.unit,
-                real=target.value,
-                base=of_base.get(name),
-                fit=of_fit.get(name),
-                holdout=of_out.get(name),
-                low=low,
-                high=high,
-                agrees=agrees,
-            )
+    return [
+        Compared(
+            target=name,
+            is_fitted=name in asked.targets,
+            tolerance=target.unit,
+            real=target.value,
+            base=of_base.get(name),
+            fit=of_fit.get(name),
+            holdout=of_out.get(name),
+            **_predicted(target, [each[name] for each in predicted]),
         )
-    return found
+        for name, target in asked.compared.items()
+    ]
 
 
-def _predicted(target: Target, deviations: Sequence[float]) -> tuple[float | None, float | None, bool | None]:
+def _predicted(target: Target, deviations: Sequence[float]) -> dict[str, Any]:
     """Return the middle 90% of predicted values, or distances of a shape, and whether the real number agrees."""
     if len(deviations) < PREDICTED_LEAST:
-        return None, None, None
+        return {}
     low, middle, high = (float(each) for each in np.quantile(deviations, (INTERVAL[0], MIDDLE, INTERVAL[1])))
-    if target.value is None:  # a shape
-        return low * target.unit, high * target.unit, middle <= 1.0
-    return target.value + low * target.unit, target.value + high * target.unit, low <= 0.0 <= high or abs(middle) <= 1.0
+    agrees = middle <= 1.0 if target.value is None else low <= 0.0 <= high or abs(middle) <= 1.0
+    real = target.value or 0.0  # 0 of a shape
+    return {"low": real + low * target.unit, "high": real + high * target.unit, "agrees": agrees}
 
 
 def _estimates(
@@ -281,25 +276,22 @@ def _estimates(
     limits = np.empty(0) if posterior is None else posterior.quantiles(INTERVAL)
     correlations = np.empty(0) if posterior is None else posterior.correlations()
     for place, (name, parameter) in enumerate(asked.parameters.items()):
-        own = base.get(name)
-        estimate = Estimate(
-            parameter=name, base=None if own is None else float(own), best=parameter.value_at(float(best[place]))
-        )
+        own, known = base.get(name), dict[str, Any]()
         if posterior is not None:
             low, high = (float(each) for each in limits[place])
             others = [each for each in range(len(names)) if each != place]
             other = max(others, key=lambda each: abs(correlations[place, each]), default=None)
-            width = (high - low) / COVERED
             largest = 0.0 if other is None else float(correlations[place, other])
-            estimate = msgspec.structs.replace(
-                estimate,
-                low=parameter.value_at(low),
-                high=parameter.value_at(high),
-                width=width,
-                is_identified=width <= IDENTIFIED and abs(largest) < CORRELATED,
-                with_other=None if other is None else (names[other], largest),
-            )
-        found.append(estimate)
+            width = (high - low) / COVERED
+            known = {
+                "low": parameter.value_at(low),
+                "high": parameter.value_at(high),
+                "width": width,
+                "is_identified": width <= IDENTIFIED and abs(largest) < CORRELATED,
+                "with_other": None if other is None else (names[other], largest),
+            }
+        best_value = parameter.value_at(float(best[place]))
+        found.append(Estimate(parameter=name, base=None if own is None else float(own), best=best_value, **known))
     return found
 
 
@@ -327,8 +319,7 @@ def _doubts(asked: Calibration, result: Result, reach: float) -> Iterator[str]:
                 f"intervals hold {known.coverage:.2g} of them"
             )
     if 0 < (held := result.cascades[1]) < CASCADES_FEW:
-        what = "cascade" if held == 1 else "cascades"
-        yield f"the holdout has {held} {what} alone, and {CASCADES_FEW} are needed"
+        yield f"the holdout has {counted(held, 'cascade')} alone, and {CASCADES_FEW} are needed"
 
 
 def _warnings(asked: Calibration, result: Result, best: Floats) -> Iterator[str]:

@@ -12,7 +12,7 @@ Sampled designs are points between the ends of factors, by SALib and scipy, the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -29,6 +29,7 @@ from prism.quoting import as_text
 from prism.text_files import read_table
 
 CONDITIONS_MAX = 10_000
+ReadTable = Callable[[str], tuple[str, str]]  # returns the text of a table, by its name, and where it is
 
 Kind = Literal["list", "factorial", "one_at_a_time", "latin_hypercube", "sobol", "morris", "table"]
 SAMPLED = ("latin_hypercube", "sobol", "morris")  # the kinds whose conditions are points that are sampled from ranges
@@ -134,17 +135,23 @@ KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """`{kind: (the keys that it needs, those that it may have besides)}`."""
 
 
+def refusal(key: str, problem: str) -> SettingError:
+    """Return the error of a file at one of its keys."""
+    return SettingError("file", problem, keys=[key])
+
+
 def check_design(design: Design) -> None:
     """Refuse a design with keys of another kind, or with impossible factors."""
     needed, optional = KEYS[design.kind]
     given = [name for name in Design.__struct_fields__ if getattr(design, name) not in (None, {})]
     if strange := [name for name in given if name not in (*needed, *optional, "kind")]:
         problem = f"a design of kind {design.kind} has {' and '.join(needed)}, not {strange[0]}"
-        raise SettingError("design", problem, keys=[f"design.{strange[0]}"])
+        raise refusal(f"design.{strange[0]}", problem)
     if missing := [name for name in needed if name not in given]:
-        raise SettingError("design", f"expected {missing[0]} for a design of kind {design.kind}", keys=["design"])
+        raise refusal("design", f"expected {missing[0]} for a design of kind {design.kind}")
+    types = {each.path: each.type for each in settings()}
     for name, factor in design.factors.items():
-        of_setting = next((each.type for each in settings() if each.path == name), "float")
+        of_setting = types.get(name, "float")
         if not isinstance(factor, Range):
             texts = [as_text(level) for level in factor]
             twice = next((text for text in texts if texts.count(text) > 1), None)
@@ -152,30 +159,48 @@ def check_design(design: Design) -> None:
             problem = problem if len(factor) > 1 else f"expected two levels or more, got {found(factor)}"
         elif design.kind not in SAMPLED:
             problem = f"a design of kind {design.kind} has lists of levels; ranges are for {', '.join(SAMPLED)}"
-        elif not factor.problem and not of_setting.startswith(("float", "int")):  # of a setting that is known here
-            problem = f"this setting is {of_setting}, so it has no range: expected a list of levels"
-        elif not factor.problem and of_setting.startswith("int") and not factor.whole:
-            problem = "this setting takes whole numbers: expected whole: true"
-        else:
+        elif factor.problem:
             problem = factor.problem
+        elif not of_setting.startswith(("float", "int")):  # of a setting that is known here
+            problem = f"this setting is {of_setting}, so it has no range: expected a list of levels"
+        else:
+            is_broken = of_setting.startswith("int") and not factor.whole
+            problem = "this setting takes whole numbers: expected whole: true" if is_broken else ""
         if problem:
-            raise SettingError("design", problem, keys=[f"design.factors.{name}"])
+            raise refusal(f"design.factors.{name}", problem)
 
 
-def conditions_of(design: Design) -> tuple[Condition, ...]:
-    """Return the conditions of a design whose levels are listed, in the order of the file."""
+def conditions_of(design: Design, read_table: ReadTable | None = None) -> tuple[Condition, ...]:
+    """Return the conditions of a design, in the order of the file and in that which their analysis needs."""
     if design.kind == "list":
         return tuple(Condition(name=name, settings=given) for name, given in design.conditions.items())
-    factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
-    if design.kind == "factorial":
-        refuse_too_many(math.prod(map(len, factors.values())), "design.factors", "combinations")
-        chosen = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+    if design.kind == "table":
+        if read_table is None:
+            raise refusal("design.file", f"{design.file}: no files can be read here")
+        return _conditions_in(*read_table(design.file or ""))
+    if design.kind in SAMPLED:
+        points = unit_points(design)
+        chosen = [
+            {name: _value(design, name, unit) for name, unit in zip(design.factors, point, strict=True)}
+            for point in points.tolist()
+        ]
+        names = [_numbered(number, len(points)) for number in range(1, len(points) + 1)]
     else:
-        base = {name: levels[0] for name, levels in factors.items()}
-        chosen = [base, *({**base, name: level} for name, levels in factors.items() for level in levels[1:])]
-    # A condition is named by the last word of each factor, with its level.
-    named = (" ".join(f"{key.rpartition('.')[2]}={as_text(level)}" for key, level in each.items()) for each in chosen)
-    return tuple(Condition(name=name, settings=each, factors=each) for name, each in zip(named, chosen, strict=True))
+        factors = {name: levels for name, levels in design.factors.items() if not isinstance(levels, Range)}
+        if design.kind == "factorial":
+            _refuse_too_many(math.prod(map(len, factors.values())), "design.factors", "combinations")
+            chosen = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+        else:
+            base = {name: levels[0] for name, levels in factors.items()}
+            chosen = [base, *({**base, name: level} for name, levels in factors.items() for level in levels[1:])]
+        # A condition is named by the last word of each factor, with its level.
+        words = ([f"{key.rpartition('.')[2]}={as_text(level)}" for key, level in each.items()] for each in chosen)
+        names = [" ".join(each) for each in words]
+    return tuple(Condition(name=name, settings=each, factors=each) for name, each in zip(names, chosen, strict=True))
+
+
+def _numbered(number: int, of: int) -> str:
+    return f"c{number:0{len(str(of))}d}"
 
 
 def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> dict[str, list[str]]:
@@ -199,7 +224,7 @@ def conditions_for(factor: str, kind: str, conditions: Sequence[Condition]) -> l
 def check_known(name: str, known: Sequence[str], what: str, key: str) -> None:
     """Refuse a name that is none of the known measures or conditions."""
     if name not in known:
-        raise SettingError(what, f"no {name!r} among the {what}: {guess(name, known)}", keys=[key])
+        raise refusal(key, f"no {name!r} among the {what}: {guess(name, known)}")
 
 
 def check_contrast(contrast: Sequence[str], conditions: Sequence[str], key: str) -> None:
@@ -207,20 +232,18 @@ def check_contrast(contrast: Sequence[str], conditions: Sequence[str], key: str)
     for name in contrast:
         check_known(name, conditions, "conditions", key)
     if len({*contrast}) < len(contrast):
-        raise SettingError("conditions", "expected two different conditions", keys=[key])
+        raise refusal(key, "expected two different conditions")
 
 
-def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
-    """Refuse a design with more conditions than an experiment may have."""
+def _refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
     if count > CONDITIONS_MAX:
-        problem = f"expected at most {CONDITIONS_MAX:,} conditions, got {count:,} {what}"
-        raise SettingError("design", problem, keys=[key])
+        raise refusal(key, f"expected at most {CONDITIONS_MAX:,} conditions, got {count:,} {what}")
 
 
 NAME = "name"
 
 
-def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
+def _conditions_in(text: str, source: str) -> tuple[Condition, ...]:
     """Return the conditions of a table: a header with settings and perhaps `name`, and a row for each condition.
 
     A cell is read as a value in a configuration: `3`, `0.5`, `true`, `hot`. Without names, a row is called by its
@@ -233,10 +256,9 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
         raise ConfigError(source, f"{expected}; got {len(rows):,}")
     if "" in header or len({*header}) < len(header) or {*header} == {NAME}:
         raise ConfigError(source, "expected columns with the names of different settings, such as feed.size", line=top)
-    width, found = len(str(len(rows))), list[Condition]()
-    lines: dict[str, int] = {}
+    found, lines = list[Condition](), dict[str, int]()
     for number, (line, row) in enumerate(rows, start=1):
-        name, values = f"c{number:0{width}d}", {}
+        name, values = _numbered(number, len(rows)), dict[str, Any]()
         for column, cell in zip(header, row, strict=True):
             if not cell:
                 raise ConfigError(source, "is empty: expected a value in every row", key=column, line=line)
@@ -258,23 +280,13 @@ SEED = 1
 LEVELS = 4  # the grid of a Morris design; Morris (1991) has four levels, too
 
 
-def sampled_conditions(design: Design) -> tuple[Condition, ...]:
-    """Return the conditions of a sampled design: `c001`, `c002` and so on, in the order that its analysis needs."""
-    points = unit_points(design)
-    width, found = len(str(len(points))), list[Condition]()
-    for number, point in enumerate(points.tolist(), start=1):
-        values = {name: _value(design, name, unit) for name, unit in zip(design.factors, point, strict=True)}
-        found.append(Condition(name=f"c{number:0{width}d}", settings=values, factors=values))
-    return tuple(found)
-
-
 def unit_points(design: Design) -> Floats:
     """Return the points of a design, one a row and a factor a column, between 0 and 1."""
     factors, seed = len(design.factors), SEED if design.seed is None else design.seed
     samples, trajectories, levels = design.samples or 0, design.trajectories or 0, design.levels or LEVELS
     points: Floats
     if design.kind == "latin_hypercube":
-        refuse_too_many(samples, "design.samples")
+        _refuse_too_many(samples, "design.samples")
         from scipy.stats import qmc  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
         points = qmc.LatinHypercube(factors, rng=np.random.default_rng(seed)).random(samples)
@@ -282,17 +294,17 @@ def unit_points(design: Design) -> Floats:
         if samples & (samples - 1):
             below, above = 1 << (samples.bit_length() - 1), 1 << samples.bit_length()
             problem = f"a Sobol sequence is balanced for a power of 2 alone: expected {below} or {above}, got {samples}"
-            raise SettingError("design", problem, keys=["design.samples"])
-        refuse_too_many(samples * (factors + 2), "design.samples", f"points ({samples:,} x ({factors} factors + 2))")
+            raise refusal("design.samples", problem)
+        _refuse_too_many(samples * (factors + 2), "design.samples", f"points ({samples:,} x ({factors} factors + 2))")
         from SALib.sample import sobol  # noqa: PLC0415  # an extra
 
         random = np.random.default_rng(seed)
         points = sobol.sample(problem_of(design), samples, calc_second_order=False, seed=random)
     else:
         if levels % 2:
-            raise SettingError("design", f"expected an even number of levels, got {levels}", keys=["design.levels"])
+            raise refusal("design.levels", f"expected an even number of levels, got {levels}")
         said = f"points ({trajectories:,} x ({factors} factors + 1))"
-        refuse_too_many(trajectories * (factors + 1), "design.trajectories", said)
+        _refuse_too_many(trajectories * (factors + 1), "design.trajectories", said)
         from SALib.sample import morris  # noqa: PLC0415  # an extra
 
         points = morris.sample(problem_of(design), trajectories, num_levels=levels, seed=seed).clip(0.0, 1.0)

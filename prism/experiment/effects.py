@@ -67,14 +67,14 @@ def _of_levels(measure: str, design: Design, conditions: Sequence[Condition], ta
     rows = {each.name: place for place, each in enumerate(conditions)}
     found = []
     for factor in design.factors:
-        levels = {
-            level: table[[rows[name] for name in names]].mean(axis=0)
+        levels = [
+            (level, table[[rows[name] for name in names]].mean(axis=0))
             for level, names in levels_of(factor, design, conditions).items()
-        }
+        ]
         is_base = design.kind == "one_at_a_time"
-        against = next(iter(levels.values())) if is_base else np.mean([*levels.values()], axis=0)
-        for level, values in list(levels.items())[1 if is_base else 0 :]:
-            over = described(list(without_rounding(values - against, of=table)))
+        against = levels[0][1] if is_base else np.mean([values for _, values in levels], axis=0)
+        for level, values in levels[is_base:]:
+            over = described(without_rounding(values - against, of=table))
             ends = {"low": over.low, "high": over.high}
             found.append(Effect(measure=measure, factor=factor, kind="level", level=level, value=over.mean, **ends))
     return found

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from prism.config.yaml_text import read_as
-from prism.errors import SettingError
-from prism.experiment.design import (
-    SAMPLED,
-    Condition,
-    Design,
-    check_design,
-    check_known,
-    conditions_of,
-    sampled_conditions,
-    table_conditions,
-)
+from prism.experiment.design import Condition, Design, ReadTable, check_design, check_known, conditions_of, refusal
 from prism.experiment.hypothesis_tests import Hypothesis, check_hypothesis
 
 SEED_KEY = "simulation.seed"
 SEEDS_MIN = 2
 CELLS_MAX = 200_000
 
-ReadTable = Callable[[str], tuple[str, str]]
 EVERYWHERE = frozenset({"0.0.0.0", "::", "[::]", "*"})  # noqa: S104  # they are refused
 
 
@@ -104,39 +92,28 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     oracle: SharedOracle = SharedOracle()  # the limits on what all cells ask of a model together
 
 
-def _no_tables(name: str) -> tuple[str, str]:
-    raise SettingError("design", f"{name}: no files can be read here", keys=["design.file"])
-
-
-def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) -> Experiment:
+def read_experiment(text: str, source: str, read_table: ReadTable | None = None) -> Experiment:
     """Return the experiment that a YAML text describes."""
 
     def checked(file: _File) -> tuple[_File, tuple[Condition, ...], tuple[int, ...]]:
         check_design(file.design)
-        if file.design.kind in SAMPLED:
-            conditions = sampled_conditions(file.design)
-        elif file.design.kind == "table":
-            conditions = table_conditions(*read_table(file.design.file or ""))
-        else:
-            conditions = conditions_of(file.design)
+        conditions = conditions_of(file.design, read_table)
         seeds = tuple(file.seeds) if isinstance(file.seeds, list) else tuple(range(1, file.seeds + 1))
         # Refuse contradictions between keys.
         names = [condition.name for condition in conditions]
         if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
-            problem = f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}"
-            raise SettingError("seeds", problem, keys=["seeds"])
+            raise refusal("seeds", f"expected {SEEDS_MIN} different seeds or more, got {len(set(seeds)):,}")
         if (cells := len(conditions) * len(seeds)) > CELLS_MAX:
             product = f"{len(conditions):,} conditions, {len(seeds):,} seeds"
-            problem = f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {product}"
-            raise SettingError("seeds", problem, keys=["seeds"])
-        if twice := [name for name, times in Counter(condition.name for condition in conditions).items() if times > 1]:
-            raise SettingError("design", f"two conditions have the name {twice[0]}", keys=["design"])
+            raise refusal("seeds", f"expected at most {CELLS_MAX:,} cells, got {cells:,}: {product}")
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise refusal("design", f"two conditions have the name {twice[0]}")
         if not file.measures:
-            raise SettingError("measures", "expected one measure or more", keys=["measures"])
+            raise refusal("measures", "expected one measure or more")
         given = next((each for each in conditions if SEED_KEY in each.settings), None)
         if given is not None or SEED_KEY in file.set:
             key = f"set.{SEED_KEY}" if given is None else key_of_setting(file.design, given, SEED_KEY)
-            raise SettingError("design", "is given by the key seeds", keys=[key])
+            raise refusal(key, "is given by the key seeds")
         for place, hypothesis in enumerate(file.hypotheses):
             check_known(hypothesis.measure, list(file.measures), "measures", f"hypotheses[{place}].measure")
             check_hypothesis(hypothesis, names, f"hypotheses[{place}]")
@@ -146,10 +123,10 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
             if threshold.condition is not None:
                 check_known(threshold.condition, names, "conditions", f"{key}.condition")
             if least is None and most is None:
-                raise SettingError("thresholds", "expected least, most or both", keys=[key])
+                raise refusal(key, "expected least, most or both")
             if least is not None and most is not None and least > most:
                 problem = f"expected least <= most, got {least:g} and {most:g}: no mean can meet both"
-                raise SettingError("thresholds", problem, keys=[f"{key}.least"])
+                raise refusal(f"{key}.least", problem)
         return file, conditions, seeds
 
     (file, conditions, seeds), _ = read_as(text, source, _File, checked)

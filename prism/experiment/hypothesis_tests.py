@@ -27,8 +27,7 @@ import numpy as np
 from msgspec import Meta
 
 from prism.columns import Floats
-from prism.errors import SettingError
-from prism.experiment.design import check_contrast
+from prism.experiment.design import check_contrast, refusal
 from prism.wording import counted
 
 CONFIDENCE = 0.95
@@ -48,7 +47,7 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-def described(values: Sequence[float]) -> Interval:
+def described(values: Sequence[float] | Floats) -> Interval:
     """Return the mean of a measure over seeds, with its interval."""
     array = np.asarray(values, dtype=np.float64)
     sd = spread(array)
@@ -159,10 +158,10 @@ def check_hypothesis(hypothesis: Hypothesis, conditions: Sequence[str], key: str
     """Refuse a hypothesis whose parts do not go together."""
     check_contrast(hypothesis.contrast, conditions, f"{key}.contrast")
     if hypothesis.alternative != "two-sided" and hypothesis.test == "equivalence":
-        raise SettingError("hypotheses", "equivalence has no alternative", keys=[f"{key}.alternative"])
+        raise refusal(f"{key}.alternative", "equivalence has no alternative")
     if (hypothesis.margin is not None) != (hypothesis.test == "equivalence"):
         problem = "expected a margin for the test equivalence, and for no other"
-        raise SettingError("hypotheses", problem, keys=[f"{key}.margin" if hypothesis.margin else key])
+        raise refusal(f"{key}.margin" if hypothesis.margin else key, problem)
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,40 +196,29 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[float]) -> Comparison:
     """Return the comparison of two conditions; the values of a paired test have the same seeds in the same order."""
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    values = np.concatenate([one, other])
+    values, zeros = np.concatenate([one, other]), 0
     samples: tuple[Floats, ...] = (one, other)
-    zeros = 0
+    has_interval = min(map(len, samples)) >= INTERVAL_LEAST
     if hypothesis.test not in UNPAIRED:
         samples = (without_rounding(one - other, of=values),)
-        difference, zeros = described(list(samples[0])), int(np.sum(samples[0] == 0.0))
+        difference, zeros = described(samples[0]), int(np.sum(samples[0] == 0.0))
     else:
-        has_interval = min(map(len, samples)) >= INTERVAL_LEAST
         ends = t_interval(samples, lambda a, b: a.mean() - b.mean()) if has_interval else (None, None)
-        difference = Interval(
-            mean=float(one.mean() - other.mean()),
-            low=ends[0],
-            high=ends[1],
-            sd=math.sqrt((spread(one) ** 2 + spread(other) ** 2) / 2),
-            count=min(len(one), len(other)),
-        )
+        sd = math.sqrt((spread(one) ** 2 + spread(other) ** 2) / 2)
+        mean, count = float(one.mean() - other.mean()), min(len(one), len(other))
+        difference = Interval(mean=mean, low=ends[0], high=ends[1], sd=sd, count=count)
     effect, statistic = EFFECTS[hypothesis.test]
     if hypothesis.test in ("wilcoxon", "mann_whitney") and (quantum := ROUNDING * float(np.abs(values).max())):
         samples = tuple(np.round(each / quantum) for each in samples)  # what differs by rounding alone has one rank
+    found = Comparison(hypothesis=hypothesis, difference=difference, effect=effect, zeros=zeros, p=1.0)
     if untested := _untested(hypothesis, samples):
-        return Comparison(
-            hypothesis=hypothesis, difference=difference, effect=effect, zeros=zeros, untested=untested, p=1.0
-        )
-    low, high = None, None
-    if min(map(len, samples)) >= INTERVAL_LEAST:
-        low, high = t_interval(samples, statistic, is_bounded=effect != "d_z")
-    return Comparison(
-        hypothesis=hypothesis,
-        difference=difference,
-        effect=effect,
+        return msgspec.structs.replace(found, untested=untested)
+    low, high = t_interval(samples, statistic, is_bounded=effect != "d_z") if has_interval else (None, None)
+    return msgspec.structs.replace(
+        found,
         effect_value=float(statistic(*samples)),
         effect_low=low,
         effect_high=high,
-        zeros=zeros,
         p=p_value(hypothesis, *samples),
         p_opposite=_p_opposite(hypothesis, samples),
     )
@@ -277,8 +265,7 @@ def p_value(hypothesis: Hypothesis, *samples: Floats) -> float:
     return _p_of_t(first, 0.0, alternative) if found is None else float(found.pvalue)
 
 
-def _p_among(sums: Floats, own: float, alternative: Alternative) -> float:
-    """Return the p value of a sum of ranks among those of all arrangements, which are equally likely."""
+def _p_among(sums: Floats, own: float, alternative: Alternative) -> float:  # all arrangements are equally likely
     less, greater = float(np.mean(sums <= own)), float(np.mean(sums >= own))
     return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
 
@@ -358,7 +345,6 @@ def _d_z(differences: Floats) -> float:
 
 
 def _rank_biserial(differences: Floats) -> float:
-    """Return the ranks of positive differences minus those of negative ones, over all; 0 has no rank."""
     from scipy.stats import rankdata  # noqa: PLC0415
 
     kept = differences[differences != 0.0]

@@ -19,8 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.config.yaml_text import read_as
-from prism.errors import SettingError
-from prism.experiment.design import check_contrast, check_known
+from prism.experiment.design import check_contrast, check_known, refusal
 from prism.experiment.experiment_file import Experiment
 
 SHARES: Final = (0.5, 0.9)  # the shares of the central intervals whose coverage is counted
@@ -71,12 +70,12 @@ def read_predictions(text: str, source: str, experiment: Experiment) -> Predicti
             key = f"predictions[{place}]"
             check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
             if (each.condition is None) == (each.contrast is None):
-                raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
+                raise refusal(key, "expected a condition, or a contrast of two")
             check_contrast(each.names, conditions, f"{key}.{'condition' if each.condition else 'contrast'}")
             if not (math.isfinite(each.mean) and math.isfinite(each.sd) and each.sd > 0.0):
-                raise SettingError("predictions", "expected a finite mean, and a finite sd above 0", keys=[key])
+                raise refusal(key, "expected a finite mean, and a finite sd above 0")
             if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
-                raise SettingError("predictions", f"{each} is predicted twice", keys=[key])
+                raise refusal(key, f"{each} is predicted twice")
         return found
 
     return read_as(text, source, Predictions, checked)[0]

@@ -20,8 +20,7 @@ from msgspec import Meta
 
 from prism.answers import figure
 from prism.config.yaml_text import read_as
-from prism.errors import SettingError
-from prism.experiment.design import check_contrast, check_known
+from prism.experiment.design import check_contrast, check_known, refusal
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.hypothesis_tests import CONFIDENCE, spread
 
@@ -98,7 +97,7 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
     conditions = [each.name for each in experiment.conditions]
     measures = [*experiment.measures, *replication.over_worlds]
     if twice := [name for name in replication.over_worlds if name in experiment.measures]:
-        raise _wrong(f"over_worlds.{twice[0]}", "is the name of a measure of the experiment, too")
+        raise refusal(f"over_worlds.{twice[0]}", "is the name of a measure of the experiment, too")
     for name, each in replication.figures.items():
         check_known(each.measure, measures, "measures", f"figures.{name}.measure")
         key = "condition" if each.contrast is None else "contrast"
@@ -112,22 +111,18 @@ def _checked(replication: Replication) -> Replication:
             given = [one for one in names if getattr(each, one) is not None]
             if len(given) != 1:
                 said = f"got {' and '.join(given)}" if given else "got none of them"
-                raise _wrong(key, f"expected {', '.join(names[:-1])} or {names[-1]}, {said}")
+                raise refusal(key, f"expected {', '.join(names[:-1])} or {names[-1]}, {said}")
         if each.computed is not None and replication.data is None:
-            raise _wrong(f"{key}.computed", "is computed from the file at the key data, which is not given")
+            raise refusal(f"{key}.computed", "is computed from the file at the key data, which is not given")
         noise = [one for one in ("se", "interval") if getattr(each, one) is not None]
         if len(noise) > 1 or (noise and (each.direction or each.computed)):
-            raise _wrong(f"{key}.{noise[0]}", "expected se or interval, and neither with direction or computed")
+            raise refusal(f"{key}.{noise[0]}", "expected se or interval, and neither with direction or computed")
         if each.worlds > 1 and (noise or each.direction):
-            raise _wrong(f"{key}.worlds", "is for a number without published noise: no se, interval or direction")
+            raise refusal(f"{key}.worlds", "is for a number without published noise: no se, interval or direction")
         for end, ends in (("range", each.range), ("interval", each.interval)):
             if ends is not None and not ends[0] < ends[1]:
-                raise _wrong(f"{key}.{end}", f"expected two numbers, the lower one first, got {list(ends)}")
+                raise refusal(f"{key}.{end}", f"expected two numbers, the lower one first, got {list(ends)}")
     return replication
-
-
-def _wrong(key: str, problem: str) -> SettingError:
-    return SettingError("replication", problem, keys=[key])
 
 
 NORMAL_95 = 1.959964  # half of the width of a 95% interval in standard errors, for intervals that were published

@@ -290,13 +290,8 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str) -> list[Fact]:
 
 
 def _single_posts(ours: _Cascades, left_out: int) -> Fact:
-    fact = Fact(
-        name="posts without reaction",
-        real=SINGLE_REAL,
-        limit=f"real +- {SINGLE_LIMIT}",
-        source=_SYSOMOS,
-        note=_TOO_YOUNG,
-    )
+    limit = f"real +- {SINGLE_LIMIT}"
+    fact = Fact(name="posts without reaction", real=SINGLE_REAL, limit=limit, source=_SYSOMOS, note=_TOO_YOUNG)
     if not (count := len(ours.authors)):
         return fact
     is_single = (ours.shapes.size == 1).astype(np.float64)
@@ -353,9 +348,8 @@ def _hours(feeds: Sequence[Feed], accounts: Floats) -> Fact:
     ours = counts / counts.sum()
     apart = float(np.abs(ours - shares).sum() / 2.0)
     agreement = agreement_of(apart <= HOURS_LIMIT)
-    return replace(
-        fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note="busiest hour over quietest"
-    )
+    note = "busiest hour over quietest"
+    return replace(fact, simulated=_busiest(ours), distance=apart, agreement=agreement, note=note)
 
 
 def rank_correlation(one: Floats, other: Floats, weights: Floats | None = None) -> float:
@@ -377,4 +371,4 @@ def rank_correlation(one: Floats, other: Floats, weights: Floats | None = None) 
 
 def _busiest(shares: Floats) -> float:
     """Return the busiest hour over the quietest; infinity if nothing happens in some hour."""
-    return float(shares.max() / shares.min()) if shares.min() > 0.0 else float("inf")
+    return float(shares.max() / shares.min()) if shares.min() > 0.0 else math.inf

@@ -157,13 +157,9 @@ def default_groupings(names: Iterable[str], known: Mapping[str, tuple[Field, Rea
     chosen = []
     for name in names:
         field, _ = known[name]
-        if field.kind == "texts":
-            continue
-        if not field.is_number:
-            text = EXACT
-        else:
-            text = f"{DEFAULT_BINS} bins" if _is_bounded(field) else LOG2 if field.low >= 0.0 else EXACT
-        chosen.append(grouping(name, text, known))
+        if field.kind != "texts":
+            of_number = f"{DEFAULT_BINS} bins" if _is_bounded(field) else LOG2 if field.low >= 0.0 else EXACT
+            chosen.append(grouping(name, of_number if field.is_number else EXACT, known))
     return chosen
 
 
@@ -235,9 +231,7 @@ class Basis:
     __slots__ = ("key", "owner", "probabilities")
 
     def __init__(self, key: Key, owner: Name | None, probabilities: tuple[float, ...] = ()) -> None:
-        self.key = key
-        self.owner = owner
-        self.probabilities = probabilities
+        self.key, self.owner, self.probabilities = key, owner, probabilities
 
 
 class Place(NamedTuple):
@@ -250,8 +244,7 @@ class SharingTable:
     """The archetypes of a run."""
 
     def __init__(self, archetypes: Archetypes, rules: Rules) -> None:
-        self.archetypes = archetypes
-        self.rules = rules
+        self.archetypes, self.rules = archetypes, rules
         self._tick = -1  # the latest tick of a question
         self._bases: dict[Key, Basis] = {}  # `{archetype: what its questions share now}`
         self._counted: dict[Key, deque[tuple[float, ...]]] = {}  # `{archetype: its judgements that count}`
@@ -280,13 +273,10 @@ class SharingTable:
 
     def place(self, agent: Any, question: Question[Any]) -> Place:
         """Return the place of the next question. It is called once for each, in the order of questions."""
-        of_fields = self.archetypes.key(agent, question.context)
-        found = question.state, question.trigger, *question.options, *of_fields
-        key, values = found, self.archetypes.values(agent, question.context)
-        # Go on to a tick: count the judgements whose deliberation has ended, and repeat earlier questions for
-        # all.
-        tick = question.tick
-        while self._tick < tick:
+        key = question.state, question.trigger, *question.options, *self.archetypes.key(agent, question.context)
+        values = self.archetypes.values(agent, question.context)
+        # Go on to its tick: count the judgements whose deliberation has ended, and repeat earlier questions for all.
+        while self._tick < question.tick:
             self._tick += 1
             self._count(self._tick - self.rules.deliberation - 1)
             for judged in self._earlier.pop(self._tick, ()):
@@ -363,17 +353,17 @@ def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Fi
     found: dict[str, tuple[str, Grouping]] = {}
     wrong: list[ConfigError] = []
     for name, text in declared.items():
-        key = f"oracle.sharing.archetype.{name}"
+        problem = ""
         try:
             each = grouping(name, text, known)
         except ExpressionError as error:
-            wrong.append(ConfigError("configuration", error.problem, key=key))
-            continue
-        if each.name in found:
-            problem = f"the field has groups already, as {found[each.name][0]}: expected one entry for each field"
-            wrong.append(ConfigError("configuration", problem, key=key))
+            problem = error.problem
         else:
-            found[each.name] = name, each
+            if each.name in found:
+                was = found[each.name][0]
+                problem = f"the field has groups already, as {was}: expected one entry for each field"
+            found.setdefault(each.name, (name, each))
+        wrong += [ConfigError("configuration", problem, key=f"oracle.sharing.archetype.{name}")] if problem else []
     if wrong:
         raise together(wrong)
     return [each for _, each in found.values()]

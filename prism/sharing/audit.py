@@ -129,9 +129,8 @@ def divergences(audits: Sequence[Judged]) -> NDArray[np.float64]:
     to second order, is taken off: three quarters of it with 8 samples, nearly all with 50. So single values can be
     below 0. Source: Miller, "Note on the bias of information estimates" (1955).
     """
-    sides = (
-        np.array(each, dtype=np.float64) for each in zip(*((a.probabilities, a.shared) for a in audits), strict=True)
-    )
+    pairs = zip(*((each.probabilities, each.shared) for each in audits), strict=True)
+    sides = (np.array(each, dtype=np.float64) for each in pairs)
     # The divergence that samples are expected to have too much: 0 for probabilities. To second order,
     # JS = sum (p - q)^2 / (8 ln2 m) around m = (p + q) / 2; the variance of a share is q (1 - q) / n. So each option
     # with a share adds 1 - q, and all of them together their number less 1.

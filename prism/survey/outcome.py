@@ -84,8 +84,8 @@ def _outcome(
     missing: Mapping[tuple[str, str], int],
 ) -> ItemOutcome:
     first = {moment: answers.get((moment, 1), {}) for moment in moments}
-    counts = {moment: Counter(str(answer) for answer in given.values()) for moment, given in first.items()}
-    is_scale = item.scale is not None
+    counts = {moment: Counter(map(str, given.values())) for moment, given in first.items()}
+    is_scale, is_tested = item.scale is not None, item.scale is not None or len(item.options) == 2
     return ItemOutcome(
         id=item.id,
         text=item.text,
@@ -98,7 +98,7 @@ def _outcome(
         changes=[
             _change(item, (moments[0], later), first[moments[0]], first[later])
             for later in compared_with
-            if (is_scale or len(item.options) == 2) and first[moments[0]].keys() & first[later].keys()
+            if is_tested and first[moments[0]].keys() & first[later].keys()
         ],
     )
 

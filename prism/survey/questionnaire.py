@@ -16,7 +16,8 @@ from msgspec import Meta
 
 from prism.config.attributes import AttributeConfig
 from prism.config.yaml_text import read_as
-from prism.errors import ConfigError, ExpressionError, SettingError
+from prism.errors import ConfigError, ExpressionError
+from prism.experiment.design import refusal
 from prism.expressions import Field, compiled, parse
 from prism.expressions.tree import ValueKind
 from prism.kernel_rng import LEAST_DRAW, normal_quantile
@@ -105,10 +106,10 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
             seen[item.id.lower()] += 1
             if seen[item.id.lower()] > 1:
                 problem = f"expected an id of its own for each question, got {item.id!r} a second time"
-                raise SettingError("questions", problem, keys=[f"questions[{place}].id"])
+                raise refusal(f"questions[{place}].id", problem)
         moments = {f"round {file.at}": file.at} if isinstance(file.at, int) else file.at
         if moments is not None and not 1 <= len(moments) <= MOMENTS_MAX:
-            raise SettingError("at", f"expected 1 to {MOMENTS_MAX} moments, got {len(moments)}", keys=["at"])
+            raise refusal("at", f"expected 1 to {MOMENTS_MAX} moments, got {len(moments)}")
         return items, moments or {}, file.repeat
 
     (items, at, repeat), top = read_as(text, source, _File, checked)
@@ -119,40 +120,40 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
 def _checked(item: Item, key: str) -> Item:
     if not _NAME.fullmatch(item.id):
         problem = f"expected at most 60 letters, digits and underscores, the first a letter, got {item.id!r}"
-        raise _wrong(key, "id", problem)
+        raise refusal(f"{key}.id", problem)
     kinds = [name for name in ("options", "scale", "open") if getattr(item, name) not in ((), None, False)]
     if len(kinds) != 1:
         got = " and ".join(kinds) or "none of them"
-        raise _wrong(key, "id", f"expected one of options, scale and open: true for the question {item.id}, got {got}")
+        raise refusal(
+            f"{key}.id", f"expected one of options, scale and open: true for the question {item.id}, got {got}"
+        )
     text = one_line(item.text, QUESTION_CHARS + 1)
     if not 1 <= len(text) <= QUESTION_CHARS:
-        raise _wrong(key, "text", f"expected 1 to {QUESTION_CHARS:,} characters, got {len(text):,} or more")
+        raise refusal(f"{key}.text", f"expected 1 to {QUESTION_CHARS:,} characters, got {len(text):,} or more")
     if item.options:
         if item.labels:
-            raise _wrong(key, "labels", "expected none: only a scale has labels")
+            raise refusal(f"{key}.labels", "expected none: only a scale has labels")
         options = tuple(one_line(option, OPTION_CHARS + 1) for option in item.options)
         if not 2 <= len(options) <= OPTIONS_MAX:
-            raise _wrong(key, "options", f"expected 2 to {OPTIONS_MAX} options, got {len(options)}")
+            raise refusal(f"{key}.options", f"expected 2 to {OPTIONS_MAX} options, got {len(options)}")
         for place, option in enumerate(options):
             if not 1 <= len(option) <= OPTION_CHARS:
                 problem = f"expected 1 to {OPTION_CHARS} characters, got {len(option)}"
-                raise _wrong(key, f"options[{place}]", problem)
+                raise refusal(f"{key}.options[{place}]", problem)
             if option.lower() in [before.lower() for before in options[:place]]:
-                raise _wrong(key, f"options[{place}]", f"expected another option than those before it, got {option!r}")
+                raise refusal(
+                    f"{key}.options[{place}]", f"expected another option than those before it, got {option!r}"
+                )
         return msgspec.structs.replace(item, text=text, options=options)
     if item.labels and (item.scale is None or len(item.labels) != 2):
-        raise _wrong(key, "labels", f"expected two texts, for the ends of a scale, got {len(item.labels)}")
+        raise refusal(f"{key}.labels", f"expected two texts, for the ends of a scale, got {len(item.labels)}")
     if (scale := item.scale) is not None and (
         len(scale) != 2 or not 1 <= scale[1] - scale[0] < POINTS_MAX or max(map(abs, scale)) > 1_000_000
     ):
         got = ", ".join(map(str, scale[:5]))
         problem = f"expected two whole numbers, the lowest and the highest, at most 100 apart, as [1, 7], got [{got}]"
-        raise _wrong(key, "scale", problem)
+        raise refusal(f"{key}.scale", problem)
     return msgspec.structs.replace(item, text=text, labels=tuple(one_line(each, OPTION_CHARS) for each in item.labels))
-
-
-def _wrong(key: str, name: str, problem: str) -> SettingError:
-    return SettingError("questions", problem, keys=[f"{key}.{name}"])
 
 
 _DRAWS = ("draw.uniform", "draw.normal")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism.experiment.design import Design, Range, conditions_of, sampled_conditions, unit_points
+from prism.experiment.design import Design, Range, conditions_of, unit_points
 from prism.experiment.effects import effects_on
 from tests.catalogue import catalogue
 
@@ -17,10 +17,7 @@ def sampled(kind: str, factors: int, **others: Any) -> Design:
 
 def values_of(design: Design, table: Any) -> dict[tuple[str, str], float]:
     """Return `{(factor, kind or level): value}`."""
-    conditions = (
-        sampled_conditions(design) if design.kind in ("sobol", "morris", "latin_hypercube") else conditions_of(design)
-    )
-    found = effects_on("m", design, conditions, np.asarray(table, dtype=np.float64))
+    found = effects_on("m", design, conditions_of(design), np.asarray(table, dtype=np.float64))
     for each in found.effects:
         assert each.low is None or each.low <= each.value + 1e-9
         assert each.high is None or each.high >= each.value - 1e-9
@@ -67,7 +64,7 @@ def test_levels_are_compared_with_all_and_one_at_a_time_with_the_first() -> None
 )
 def test_effects_that_cannot_be_told_are_said(design: Design, count: int, note: str) -> None:
     table = np.ones((count, 3)) if "equal" in note else np.random.default_rng(1).normal(size=(count, 3))
-    found = effects_on("m", design, sampled_conditions(design), table)
+    found = effects_on("m", design, conditions_of(design), table)
     assert (found.effects, found.note) == ([], note)
 
 

@@ -12,7 +12,7 @@ from prism.config.attributes import AttributeConfig
 from prism.config.model import PEOPLE_MAX, GraphConfig, PopulationConfig
 from prism.economy.series import parse_series
 from prism.errors import ConfigError, InputError
-from prism.experiment.design import table_conditions
+from prism.experiment.design import Design, conditions_of
 from prism.scorecard.cascades import parse_cascades
 from prism.social.people.margins import parse_margin
 from prism.social.people.population import HOUR_COLUMNS, parse_hours
@@ -60,7 +60,8 @@ def quarters_in(data: bytes, name: str) -> tuple[list[str], list[str], float]:
 
 
 def conditions_in(data: bytes, name: str) -> Mapping[str, object]:
-    return {each.name: each.settings for each in table_conditions(decode_text(data, name), name)}
+    design = Design(kind="table", file=name)
+    return {each.name: each.settings for each in conditions_of(design, lambda name: (decode_text(data, name), name))}
 
 
 NUMBERS: Ties = {("1", "2"), ("2", "3"), ("3", "1")}

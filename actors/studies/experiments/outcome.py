@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from prism.errors import PrismError
 from prism.experiment.answer import FEW_SEEDS, Answer, Side, answered, condition_in_words, described_by
 from prism.experiment.effects import Effect, effects_on
 from prism.experiment.experiment_file import Experiment, Threshold
-from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, Hypothesis, Interval, compared, corrected, described
+from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, Interval, compared, corrected, described
 from prism.no_effect import remarks_on_many
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
@@ -103,82 +104,68 @@ def outcome_of(
         out: the directory of the experiment, whose runs are read for all that is said besides the numbers.
         is_final: whether all cells have ended. Before that nothing is said of thresholds and effects.
     """
-    experiment, seeds = plan.experiment, plan.experiment.seeds
-    names = [each.name for each in experiment.conditions]
-    # Means.
+    experiment, names = plan.experiment, [each.name for each in plan.experiment.conditions]
     conditions = [
         Described(condition=name, measure=measure, over_seeds=described(found))
         for name in names
         for measure in experiment.measures
-        if (found := list(_by_seed(values, name, measure, seeds).values()))
+        if (found := _columns(experiment, values, measure, [name])[0])
     ]
-    # Hypotheses.
-    tested = [_comparison(plan, each, values) for each in experiment.hypotheses]
-    comparisons = [each for each in tested if each is not None]
+    comparisons = []
+    for each in experiment.hypotheses:
+        sides = _columns(experiment, values, each.measure, each.contrast, is_matched=each.test not in UNPAIRED)
+        comparisons += [compared(each, *sides)] if min(map(len, sides)) > 1 else []
     judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, promised.planned)
     exploratory = [each.with_test for each in experiment.hypotheses if each not in promised.planned]
     missing: dict[str, list[int]] = {}
     for cell in plan.cells:
         if (cell.condition, cell.seed) not in values:
             missing.setdefault(cell.condition, []).append(cell.seed)
-    # Effects, over the seeds that all conditions have: a row for each condition, a column for each seed.
-    effects, notes = list[Effect](), list[str]()
-    shared = [seed for seed in seeds if all((name, seed) in values for name in names)]
+    effects, notes, thresholds = list[Effect](), list[str](), list[Judged]()
     if is_final:
+        shared = [seed for seed in experiment.seeds if all((name, seed) in values for name in names)]
         notes += _notes(experiment, values, judged, len(shared) if missing else None)
-    for measure in experiment.measures if is_final and experiment.design.kind != "list" else ():
-        if len(shared) < 2:
-            notes.append(f"{measure}: no effects of factors: fewer than two seeds have all conditions")
-            continue
-        table = np.array([[values[name, seed][measure] for seed in shared] for name in names], dtype=np.float64)
-        of_factors = effects_on(measure, experiment.design, experiment.conditions, table)
-        effects += of_factors.effects
-        notes += [of_factors.note] if of_factors.note else []
-    beside = {} if out is None else read_all_beside(plan, out, values)
+        thresholds = [limit for each in experiment.thresholds if (limit := _judged(experiment, values, each))]
+        for measure in experiment.measures if experiment.design.kind != "list" else ():
+            if len(shared) < 2:
+                notes.append(f"{measure}: no effects of factors: fewer than two seeds have all conditions")
+                continue
+            table = np.array([[values[name, seed][measure] for seed in shared] for name in names], dtype=np.float64)
+            of_factors = effects_on(measure, experiment.design, experiment.conditions, table)
+            effects += of_factors.effects
+            notes += [of_factors.note] if of_factors.note else []
+    beside, remarks = ({}, []) if out is None else (_beside(plan, out, values), _remarks(plan, out, values))
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
-        answers=answers_of(experiment, values, judged, exploratory=exploratory, is_final=is_final),
-        caveats=caveats_of(experiment, beside, missing, exploratory),
-        remarks=[] if out is None else remarks_of(plan, out, values),
-        made_of=made_of(beside.values()),
+        answers=_answers(experiment, values, judged, exploratory, is_final=is_final),
+        caveats=_caveats(experiment, beside, missing, exploratory),
+        remarks=remarks,
+        made_of=made_of([cell for cells in beside.values() for cell in cells]),
         conditions=conditions,
         comparisons=judged,
         exploratory=exploratory,
-        thresholds=[limit for each in experiment.thresholds if (limit := _judged(experiment, values, each)) is not None]
-        if is_final
-        else [],
+        thresholds=thresholds,
         missing=missing,
         effects=effects,
         notes=[*promised.notes, *notes],
     )
 
 
-def _comparison(plan: Plan | PlanFile, hypothesis: Hypothesis, values: Values) -> Comparison | None:
-    """Return the comparison of a hypothesis; None if one of its conditions has fewer than two seeds.
-
-    Paired tests take the seeds that both have.
-    """
-    seeds = plan.experiment.seeds
-    first, second = (_by_seed(values, name, hypothesis.measure, seeds) for name in hypothesis.contrast)
-    if hypothesis.test not in UNPAIRED:
-        first, second = (
-            {seed: own[seed] for seed in own if seed in other} for own, other in ((first, second), (second, first))
-        )
-    if min(len(first), len(second)) < 2:
-        return None
-    return compared(hypothesis, list(first.values()), list(second.values()))
-
-
-def _by_seed(values: Values, name: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:
-    """Return `{seed: the value of a condition}`."""
-    return {seed: values[name, seed][measure] for seed in seeds if measure in values.get((name, seed), {})}
+def _columns(
+    asked: Experiment, values: Values, measure: str, names: Sequence[str], *, is_matched: bool = False
+) -> list[list[float]]:
+    """Return a measure in some conditions over their seeds; if matched, over those that all of them have."""
+    kept = [[seed for seed in asked.seeds if measure in values.get((name, seed), {})] for name in names]
+    if is_matched:
+        kept = [[seed for seed in kept[0] if all(seed in seeds for seeds in kept)]] * len(kept)
+    return [[values[name, seed][measure] for seed in seeds] for name, seeds in zip(names, kept, strict=True)]
 
 
 def _notes(
     experiment: Experiment, values: Values, comparisons: Sequence[Comparison], shared: int | None
 ) -> Iterator[str]:
-    """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made.
+    """Yield notes on missing cells, and on tests that could not be made.
 
     Args:
         shared: the seeds that all conditions have; None if no cell is missing.
@@ -191,8 +178,7 @@ def _notes(
         )
     tested = {each.hypothesis.with_test: each.untested for each in comparisons}
     for each in experiment.hypotheses:
-        problem = tested.get(each.with_test, "fewer than two seeds have a result")
-        if problem:
+        if problem := tested.get(each.with_test, "fewer than two seeds have a result"):
             yield f"not tested, but counted by Holm's correction: {each.with_test}: {problem}"
     counts = Counter(condition for condition, _ in values).values()
     if counts and min(counts) < FEW_SEEDS:
@@ -203,19 +189,17 @@ def _notes(
 
 
 def _judged(experiment: Experiment, values: Values, threshold: Threshold) -> Judged | None:
+    """Return a threshold with the mean that is furthest beyond its limits, or nearest to them; None without means."""
     names = [threshold.condition] if threshold.condition is not None else [each.name for each in experiment.conditions]
-    columns = {name: _by_seed(values, name, threshold.measure, experiment.seeds) for name in names}
-    means = {name: sum(found.values()) / len(found) for name, found in columns.items() if found}
+    columns = zip(names, _columns(experiment, values, threshold.measure, names), strict=True)
+    means = {name: sum(found) / len(found) for name, found in columns if found}
     if not means:
         return None
-
-    def excess(mean: float) -> float:  # how far it is beyond the limits; 0 or less within them
-        above = -float("inf") if threshold.most is None else mean - threshold.most
-        below = -float("inf") if threshold.least is None else threshold.least - mean
-        return max(above, below)
-
-    name = max(means, key=lambda each: excess(means[each]))
-    return Judged(threshold=threshold, condition=name, mean=means[name], is_met=excess(means[name]) <= 0)
+    least = -math.inf if threshold.least is None else threshold.least
+    most = math.inf if threshold.most is None else threshold.most
+    beyond = {name: max(mean - most, least - mean) for name, mean in means.items()}
+    name = max(beyond, key=beyond.__getitem__)
+    return Judged(threshold=threshold, condition=name, mean=means[name], is_met=beyond[name] <= 0)
 
 
 def write_outcome(out: Path, plan: Plan, values: Values, outcome: Outcome) -> None:
@@ -246,37 +230,37 @@ def _cell(value: Any) -> Any:
 ORIGINS_MAX = 50  # the most conditions whose calibration and inputs are looked at
 
 
-def read_all_beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[Key, Beside]:
-    """Return the context of the runs that are done; of each of the first conditions one run is read for its origin."""
+def _beside(plan: Plan | PlanFile, out: Path, values: Values) -> dict[str, list[Beside]]:
+    """Return `{condition: the context of its runs}`; of each of the first conditions one run is read for its origin."""
     origins = {each.name for each in plan.experiment.conditions[:ORIGINS_MAX]}
-    found: dict[Key, Beside] = {}
+    found: dict[str, list[Beside]] = {}
     for cell in plan.cells:
-        if (key := (cell.condition, cell.seed)) in values:
-            found[key] = read_beside(cell_path(out, cell), (), with_origin=cell.condition in origins)
+        if (cell.condition, cell.seed) in values:
+            read = read_beside(cell_path(out, cell), (), with_origin=cell.condition in origins)
+            found.setdefault(cell.condition, []).append(read)
             origins.discard(cell.condition)
     return found
 
 
-def answers_of(
-    asked: Experiment,
-    values: Values,
-    judged: Sequence[Comparison],
-    *,
-    exploratory: Sequence[str] = (),
-    is_final: bool = True,
+def _answers(
+    asked: Experiment, values: Values, judged: Sequence[Comparison], exploratory: Sequence[str], *, is_final: bool
 ) -> list[Answer]:
     """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure."""
+    said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
+
+    def sides_of(measure: str, names: Sequence[str], *, is_matched: bool) -> list[Side]:
+        columns = _columns(asked, values, measure, names, is_matched=is_matched)
+        return [Side(said[name], column) for name, column in zip(names, columns, strict=True)]
+
     if not asked.hypotheses:  # in the conditions, if all of them have a seed in common
         name = next(iter(asked.measures))
-        sides = _sides(asked, values, name, [each.name for each in asked.conditions], is_matched=True)
-        return [described_by(words_of(name, asked.measures[name]), sides)] if all(side.values for side in sides) else []
+        sides = sides_of(name, [*said], is_matched=True)
+        return [described_by(words_of(name, asked.measures[name]), sides)] if sides[0].values else []
     tested, answers = {each.hypothesis.with_test: each for each in judged}, []
     for each in sorted(asked.hypotheses, key=lambda each: each.with_test in exploratory):
-        found = tested.get(each.with_test)
-        if found is not None:
-            is_matched = each.test not in UNPAIRED
-            first, second = _sides(asked, values, each.measure, each.contrast, is_matched=is_matched)
+        if (found := tested.get(each.with_test)) is not None:
             words = words_of(each.measure, asked.measures[each.measure])
+            first, second = sides_of(each.measure, each.contrast, is_matched=each.test not in UNPAIRED)
             answers.append(answered(found, words, first, second, asked.alpha))
         elif is_final:
             text = "Not tested: fewer than two seeds have a result."
@@ -284,27 +268,7 @@ def answers_of(
     return answers
 
 
-def _sides(
-    asked: Experiment,
-    values: Values,
-    measure: str,
-    names: Sequence[str],
-    *,
-    is_matched: bool,
-) -> list[Side]:
-    """Return a measure in some conditions, with what may point the other way; matched sides have the same seeds."""
-    kept = {name: [seed for seed in asked.seeds if measure in values.get((name, seed), {})] for name in names}
-    if is_matched:
-        shared = [seed for seed in asked.seeds if all(seed in seeds for seeds in kept.values())]
-        kept = dict.fromkeys(kept, shared)
-    settings, sides = {each.name: each.settings for each in asked.conditions}, []
-    for name, seeds in kept.items():
-        measured = [values[name, seed][measure] for seed in seeds]
-        sides.append(Side(condition_in_words(name, settings[name]), measured))
-    return sides
-
-
-def remarks_of(plan: Plan | PlanFile, out: Path, values: Values) -> list[str]:
+def _remarks(plan: Plan | PlanFile, out: Path, values: Values) -> list[str]:
     """Return what was not as configured in the cells that are done, what had no effect, and what did not move."""
     summaries: dict[str, list[dict[str, Any]]] = {}
     for cell in plan.cells:
@@ -320,15 +284,15 @@ def remarks_of(plan: Plan | PlanFile, out: Path, values: Values) -> list[str]:
     return lines
 
 
-def caveats_of(
-    asked: Experiment, beside: Mapping[Key, Beside], missing: Mapping[str, Sequence[int]], exploratory: Sequence[str]
+def _caveats(
+    asked: Experiment,
+    beside: Mapping[str, Sequence[Beside]],
+    missing: Mapping[str, Sequence[int]],
+    exploratory: Sequence[str],
 ) -> list[str]:
     """Return the limits of all answers, a sentence each."""
     said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
-    by_condition: dict[str, list[Beside]] = {}
-    for (condition, _), cell in beside.items():
-        by_condition.setdefault(condition, []).append(cell)
-    known = {name: [cell for cell in cells if cell.prism] for name, cells in by_condition.items()}
+    known = {name: [cell for cell in cells if cell.prism] for name, cells in beside.items()}
     calibrations = {said[name]: cells[0].calibration for name, cells in known.items() if cells}
-    fallbacks = {said[name]: fmean(cell.fallback_share for cell in cells) for name, cells in by_condition.items()}
+    fallbacks = {said[name]: fmean(cell.fallback_share for cell in cells) for name, cells in beside.items()}
     return caveats(calibrations, fallbacks, sum(map(len, missing.values())), len(exploratory))
