@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -121,14 +121,8 @@ _ACTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "likes": ("gave", "like", "likes"),
 }
 """`{what people do: (verb, noun for one, noun for several)}`."""
-_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", scale="posts", degrees=SIZE)
-_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", scale="steps", degrees=DEPTH)
-_ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE)
-_MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE)
-_MEDIAN = msgspec.structs.replace(_MEAN, subject="the median cascade")
-_ENGAGEMENT = MeasureWords(subject="engagement per post seen")
 _RATE: Final = "% a year"
-_ECONOMY: Final[Mapping[str, MeasureWords]] = {
+_ECONOMY: Final[dict[str, MeasureWords]] = {
     "interest_rate": MeasureWords(subject="the interest rate", unit=PERCENT, scale=_RATE),
     "inflation": MeasureWords(subject="inflation", unit=PERCENT, scale="% over the year"),
     "gdp_growth": MeasureWords(subject="growth of output", unit=PERCENT, scale=_RATE),
@@ -139,24 +133,24 @@ _ECONOMY: Final[Mapping[str, MeasureWords]] = {
     "rejected": MeasureWords(subject="rejected proposals", verb="were", degrees=NUMBER),
     "applied": MeasureWords(subject="applied proposals", verb="were", degrees=NUMBER),
 }
-MEASURES: Final[Mapping[str, MeasureWords]] = {
-    "largest_cascade": _LARGEST,
-    "largest_cascade.size": _LARGEST,
-    "cascades.size.max": _LARGEST,
-    "deepest_cascade": _DEEPEST,
-    "cascades.depth.max": _DEEPEST,
-    "largest_cascade.depth": msgspec.structs.replace(_DEEPEST, subject="the largest cascade"),
-    "cascades.alone": _ALONE,
-    "cascades_alone": _ALONE,
-    "cascades.size.mean": _MEAN,
-    "cascade_size_mean": _MEAN,
-    "cascades.size.median": _MEDIAN,
-    "cascade_size_median": _MEDIAN,
-    "engagement": _ENGAGEMENT,
-    "behaviour.engagement_per_post_seen": _ENGAGEMENT,
-    "fallback_share": MeasureWords(subject="the share of fallbacks among choices", unit=SHARE),
-    **_ECONOMY,
-}
+_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", scale="posts", degrees=SIZE)
+_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", scale="steps", degrees=DEPTH)
+_MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE)
+_ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE)
+_NAMED: Final[Sequence[tuple[MeasureWords, tuple[str, ...]]]] = (
+    (_LARGEST, ("largest_cascade", "largest_cascade.size", "cascades.size.max")),
+    (_DEEPEST, ("deepest_cascade", "cascades.depth.max")),
+    (msgspec.structs.replace(_DEEPEST, subject="the largest cascade"), ("largest_cascade.depth",)),
+    (_ALONE, ("cascades.alone", "cascades_alone")),
+    (_MEAN, ("cascades.size.mean", "cascade_size_mean")),
+    (
+        msgspec.structs.replace(_MEAN, subject="the median cascade"),
+        ("cascades.size.median", "cascade_size_median"),
+    ),
+    (MeasureWords(subject="engagement per post seen"), ("engagement", "behaviour.engagement_per_post_seen")),
+    (MeasureWords(subject="the share of fallbacks among choices", unit=SHARE), ("fallback_share",)),
+)
+MEASURES: Final[Mapping[str, MeasureWords]] = {place: words for words, places in _NAMED for place in places} | _ECONOMY
 """`{place of a measure or column of rounds.csv: its words}`, for sentences, tables, axes and notebooks alike."""
 INDICATORS: Final = {name: each for name, each in _ECONOMY.items() if each.scale}
 """The indicators of an economy, by their columns of `rounds.csv`."""
@@ -173,9 +167,13 @@ def named(column: str, among: Collection[str] = ()) -> MeasureWords:
         among: all columns or totals beside it. Those of an economy are known by its rates: another world may have an
             `unemployment` that is no percentage.
     """
-    if column in _ECONOMY and not all(name in among for name in RATES):
-        return MeasureWords(subject=column.replace("_", " "))
-    return MEASURES.get(column) or MeasureWords(subject=column.replace("_", " "))
+    if column in MEASURES and (column not in _ECONOMY or all(name in among for name in RATES)):
+        return MEASURES[column]
+    return _plain(column)
+
+
+def _plain(name: str) -> MeasureWords:
+    return MeasureWords(subject=name.replace("_", " "))
 
 
 def words_of(name: str, place: str) -> MeasureWords:
@@ -197,16 +195,10 @@ def words_of(name: str, place: str) -> MeasureWords:
         if over == "sd":
             unit = POINTS if words.unit == PERCENT else ""
             return MeasureWords(subject=f"the standard deviation of {plain} over the rounds", unit=unit)
-        said = f"{statistic_in_words(over)} {plain} over the rounds"
         unit = PERCENT if words.unit == PERCENT else ""
-        return MeasureWords(subject=said, unit=unit)
+        return MeasureWords(subject=f"{statistic_in_words(over)} {plain} over the rounds", unit=unit)
     words = _of_summary(name, place)
     return msgspec.structs.replace(words, subject=f"{words.subject} at the end") if words.unit == PERCENT else words
-
-
-def indicator_in_words(name: str) -> str:
-    """Return an indicator of an economy as it stands in a sentence: `the interest rate`."""
-    return _of_summary(name, name).subject
 
 
 def _of_summary(name: str, place: str) -> MeasureWords:
@@ -221,7 +213,7 @@ def _of_summary(name: str, place: str) -> MeasureWords:
         if shape == "at_least":
             return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE)
         if shape not in _UNITS:
-            return MeasureWords(subject=name.replace("_", " "))
+            return _plain(name)
         unit, degrees = _UNITS[shape]
         return MeasureWords(subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees)
     if first == "by" and rest:
@@ -229,11 +221,11 @@ def _of_summary(name: str, place: str) -> MeasureWords:
         per_person = total.endswith("_per_person")
         act = _ACTS.get(total.removesuffix("_per_person"))
         if act is None:
-            return MeasureWords(subject=name.replace("_", " "))
+            return _plain(name)
         whose = f"people of {attribute} {'.'.join(value)}"
         subject = f"each of the {whose}" if per_person else whose
         return MeasureWords(subject=subject, verb=act[0], unit=act[1], units=act[2], degrees=NUMBER)
-    return MeasureWords(subject=name.replace("_", " "))
+    return _plain(name)
 
 
 def statistic_in_words(name: str) -> str:
@@ -300,7 +292,7 @@ def _people(world: Mapping[str, Any], agents: int, length: str) -> Iterator[str]
 
 
 def _economy(world: Mapping[str, Any], rounds: int) -> Iterator[str]:
-    values = [f"{indicator_in_words(name)} was {figure(world[name])}%" for name in RATES]
+    values = [f"{MEASURES[name].subject} was {figure(world[name])}%" for name in RATES]
     yield f"After {counted(rounds, 'quarter')} {', '.join(values[:-1])} and {values[-1]}."
     proposed, applied = world.get("proposed", 0), world.get("applied", 0)
     if proposed:
@@ -332,7 +324,7 @@ def caveats(
         found.append("The world is not calibrated on data: it shows directions, and not the sizes of a real world.")
     elif labels:
         said = {name: label or "not calibrated" for name, label in calibrations.items()}
-        one = [f"{labels[0]}"] if len(labels) == 1 else [f"{name} {label}" for name, label in said.items()]
+        one = [str(labels[0])] if len(labels) == 1 else [f"{name} {label}" for name, label in said.items()]
         found.append(f"The world is {'; '.join(one)}.")
     if any(fallbacks.values()):
         said_of = ", ".join(f"{figure(100 * share, 2)}% {name}" for name, share in fallbacks.items())

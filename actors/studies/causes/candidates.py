@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -80,7 +79,7 @@ def candidates_of(run: OpenRun, track: MeasureTrack, since: int, by: Collection[
             raise RunDirectoryError(f"{run.path}: a run of {run.domain_name} has no {kind} to undo; expected {can}")
     found = _Recorded(run, track, since, with_decisions=DECISIONS in by)
     made: dict[str, Callable[[], Candidates]] = {
-        INTERVENTIONS: partial(_interventions, run),
+        INTERVENTIONS: found.interventions,
         PEOPLE: found.people,
         DECISIONS: found.decisions,
         TIES: found.ties,
@@ -107,8 +106,8 @@ def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
     if candidate.kind == TIES:
         return Change(added=InterventionConfig(tick=candidate.tick, unfollow=((agent, candidate.whom or 0),)))
     name: QuestionName = agent, candidate.tick, candidate.trigger
-    kept, decided = known.named(name), None
-    if kept is not None:
+    decided = None
+    if (kept := known.named(name)) is not None:
         decided = answer_as(name, candidate.would_be, kept)
     elif run.domain.oracle().judges:  # then an answer is an option alone; otherwise only the oracle can work it out
         decided = Decided(candidate.tick, agent, candidate.trigger, candidate.would_be, str(Source.ORACLE))
@@ -128,14 +127,6 @@ def words_of(run: OpenRun, candidate: Candidate) -> str:
     if candidate.kind == POSTS:
         return f"{who}: {candidate.was} {candidate.post}"
     return f"{who}: {candidate.was}, not {candidate.would_be}"
-
-
-def _interventions(run: OpenRun) -> Candidates:
-    """Return the interventions that the run has carried out. All weigh the same."""
-    places = {id(each): place for place, each in enumerate(run.config.interventions)}
-    done = planned(run.config.interventions, run.config.simulation.ticks_per_round)
-    each = [Candidate(INTERVENTIONS, tick, place=places[id(one)]) for tick, one in done if tick < run.length]
-    return Candidates(INTERVENTIONS, each, np.ones(len(each)))
 
 
 class _Made(OnAccess[Candidate]):
@@ -178,6 +169,14 @@ class _Recorded:
             [first] = self._posts[is_root][root.place : root.place + 1].tolist()
             counts &= np.isin(self._posts, [each.post for each in made.tree(first)])
         self._caused = counts * (1.0 + np.where(is_like, 0, np.array([*below, 0])[places]))
+
+    def interventions(self) -> Candidates:
+        """Return the interventions that the run has carried out. All weigh the same."""
+        config = self._run.config
+        places = {id(each): place for place, each in enumerate(config.interventions)}
+        done = planned(config.interventions, config.simulation.ticks_per_round)
+        each = [Candidate(INTERVENTIONS, tick, place=places[id(one)]) for tick, one in done if tick < self._run.length]
+        return Candidates(INTERVENTIONS, each, np.ones(len(each)))
 
     def people(self) -> Candidates:
         """Return all people, weighed by the events that followed from theirs, and by their followers."""

@@ -14,10 +14,10 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -93,33 +93,19 @@ def cells_begun(out: Path) -> list[Path]:
 
 def work(task: Task) -> Done:
     """Run a cell, or continue it, in this process. It raises no error: the returned end names the problem."""
+    begun = time.monotonic()
     try:
-        begun = time.monotonic()
         for _ in range(LOCKED_TRIES):
             try:
-                gateway = task.gateway
-                asked = None if gateway is None else gateway.of_cell(task.config, settings_hash(task.config))
-                with through(asked):
-                    note_files(task.kept)
-                    entrust(task.config)  # its user has planned it, maybe on another machine
-                    result = _executed(task)
-                # Discard a run whose input files are not those of its key: they have changed since the plan
-                # was made.
-                used = {*read_manifest(task.path).inputs.values()}
-                for name, planned in task.inputs.items():
-                    if planned not in used:
-                        _discard(task.path)
-                        raise RunDirectoryError(
-                            f"{task.path}: {name} has changed since the plan was made, so the run is discarded"
-                        )
+                result = _executed(task)
             except RunLockedError:
                 time.sleep(LOCKED_WAIT_S)
                 continue
-            if not result.is_done:
-                stopped_by = result.summary.stopped_by or ""
-                signal = stopped_by if stopped_by.startswith("SIG") else ""
-                return Done(f"{task.path}: stopped before its end by {stopped_by}", signal=signal)
-            return Done(wall_s=time.monotonic() - begun)
+            if result.is_done:
+                return Done(wall_s=time.monotonic() - begun)
+            stopped_by = result.summary.stopped_by or ""
+            signal_name = stopped_by if stopped_by.startswith("SIG") else ""
+            return Done(f"{task.path}: stopped before its end by {stopped_by}", signal=signal_name)
         return Done(f"{task.path}: another process still works on it")
     except PrismError as error:
         return Done(" ".join(str(error).replace(RESUME, REPEAT).split()))
@@ -132,17 +118,25 @@ def work(task: Task) -> Done:
 
 
 def _executed(task: Task) -> RunResult:
-    path = task.path
-    # A run can be continued if it has a journal, and a manifest that can be read.
-    manifest = None
-    if (path / MANIFEST).exists() and (path / CONFIG).exists() and not RunDirectory(path).is_unstarted:
-        with suppress(RunDirectoryError):
-            manifest = read_manifest(path)
-    if manifest is not None:
-        return resume(path)
-    if path.exists():
-        _discard(path)
-    return run(at_once(task.config), out=path)
+    path, gateway = task.path, task.gateway
+    with through(None if gateway is None else gateway.of_cell(task.config, settings_hash(task.config))):
+        note_files(task.kept)
+        entrust(task.config)  # its user has planned it, maybe on another machine
+        # A run can be continued if it has a journal, and a manifest that can be read.
+        manifest = None
+        if (path / MANIFEST).exists() and (path / CONFIG).exists() and not RunDirectory(path).is_unstarted:
+            with suppress(RunDirectoryError):
+                manifest = read_manifest(path)
+        if manifest is None and path.exists():
+            _discard(path)
+        result = run(at_once(task.config), out=path) if manifest is None else resume(path)
+    # Discard a run whose input files are not those of its key: they have changed since the plan was made.
+    used = {*read_manifest(path).inputs.values()}
+    for name, planned in task.inputs.items():
+        if planned not in used:
+            _discard(path)
+            raise RunDirectoryError(f"{path}: {name} has changed since the plan was made, so the run is discarded")
+    return result
 
 
 def _discard(path: Path) -> None:
@@ -267,10 +261,10 @@ class Pool:
 
     Args:
         number: how many there are at most.
-        begin: called in each process first.
+        begin: called in each process first, if given.
     """
 
-    def __init__(self, number: int, begin: Callable[[], None]) -> None:
+    def __init__(self, number: int, begin: Callable[[], None] | None = None) -> None:
         context = forkserver(__name__, "prism.social.domain")
         ours, self._open = context.Pipe(duplex=False)  # it closes when this process ends, in whichever way
         self._pool = ProcessPoolExecutor(number, context, _begin, (ours, begin))
@@ -283,7 +277,7 @@ class Pool:
         self._open.close()
 
 
-def _begin(theirs: Connection, begin: Callable[[], None]) -> None:
+def _begin(theirs: Connection, begin: Callable[[], None] | None) -> None:
     """Leave Ctrl-C to the first process, and end when it is gone or closes its pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -292,7 +286,8 @@ def _begin(theirs: Connection, begin: Callable[[], None]) -> None:
         os._exit(1)
 
     threading.Thread(target=end_with, name="first process", daemon=True).start()
-    begin()
+    if begin is not None:
+        begin()
 
 
 class Processes(Executor):
@@ -312,7 +307,7 @@ class Processes(Executor):
         kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
         task = Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway, kept)
         if self._pool is None:
-            self._pool = Pool(self._jobs or processors(), _nothing)
+            self._pool = Pool(self._jobs or processors())
         try:
             begun = self._pool.submit(_worked, work, task)
         except BrokenProcessPool:  # a process was killed while it was idle
@@ -330,18 +325,13 @@ class Processes(Executor):
             self._pool = None if pool is self._pool else self._pool
             raise LostError(KILLED, "its process was killed") from None
 
-    def stop(self) -> None:
+    def stop(self, *, at_once: bool = True) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            pool.stop(at_once=True)
+            pool.stop(at_once=at_once)
 
     def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
-        """End the processes; at once if the block was left by an error."""
-        if self._pool is not None:
-            self._pool.stop(at_once=error is not None)
-
-
-def _nothing() -> None: ...
+        self.stop(at_once=error is not None)
 
 
 def _worked(function: Callable[[Task], Done], task: Task) -> Done:
@@ -370,17 +360,12 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayPlace | None = None  # asks the servers of models for all cells; None if each asks for itself
 
 
-@contextmanager
-def opened(where: Where) -> Iterator[Executor]:
-    """Provide the place where cells are run. Its workers end with the block."""
-    executor: Executor
+def opened(where: Where) -> Executor:
+    """Return the place where cells are run. Its workers end with its block."""
     if where.on == PROCESSES:
-        executor = Processes(where.jobs, where.gateway)
-    else:
-        if where.on != "ray" and re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", where.on) is None:
-            raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
-        from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
+        return Processes(where.jobs, where.gateway)
+    if where.on != "ray" and re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", where.on) is None:
+        raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
+    from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
 
-        executor = OnRay(where.on, where.jobs, where.gateway)
-    with executor:
-        yield executor
+    return OnRay(where.on, where.jobs, where.gateway)

@@ -228,13 +228,14 @@ def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverT
         if kept := _columns(table, wanted):
             rounds.setdefault(cell.condition, []).append(kept)
     names = list(dict.fromkeys(name for tables in rounds.values() for table in tables for name in table))
-    over_time = {}
-    for name in names[:CURVES_MAX]:
-        over_time[name] = {
+    over_time = {
+        name: {
             condition: _over_time([table[name] for table in tables if name in table])
             for condition, tables in rounds.items()
             if any(name in table for table in tables)
         }
+        for name in names[:CURVES_MAX]
+    }
     tails: dict[str, Band] = {}
     for condition, counts in sizes.items():  # the share of cascades of at least x posts, at sizes even on a log scale
         largest = max(max(each) for each in counts)

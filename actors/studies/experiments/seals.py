@@ -61,7 +61,7 @@ def sealed_now(plan: str, parts: dict[str, str], predictions: Predictions, begun
         parts=parts,
         predictions=predictions,
     )
-    return replace(sealed, seal=_seal_of(sealed))
+    return replace(sealed, seal=content_hash(sealed))
 
 
 def read_sealed(path: Path) -> Sealed:
@@ -74,7 +74,7 @@ def read_sealed(path: Path) -> Sealed:
         raise ConfigError(str(path), f"is not a file of `prism experiment seal`: {error.problem}") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
-    if _seal_of(sealed) != sealed.seal:
+    if content_hash(replace(sealed, seal="")) != sealed.seal:
         raise ConfigError(
             str(path), f"was changed after it was sealed: its content does not have the hash {sealed.seal[:16]}"
         )
@@ -89,7 +89,8 @@ def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str
     """
     if plan == sealed.plan and not model:
         return []
-    changed = [name for name in {**sealed.parts, **parts} if sealed.parts.get(name) != parts.get(name)]
+    before = sealed.parts
+    changed = [name for name in {**before, **parts} if before.get(name) != parts.get(name)]
     notes = list[str]()
     if model:
         if "model" not in changed:
@@ -99,24 +100,13 @@ def notes_on_plan(path: Path, sealed: Sealed, plan: str, parts: Mapping[str, str
         changed = [name for name in changed if name not in ("model", "server")]
         notes = [f"confirmed on {model}{where}: prompt, parsing, measures, seeds and conditions are as sealed"]
     if wrong := [name for name in changed if name not in FREE]:
-        more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
-        problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
-        raise ConfigError(str(path), problem)
+        name, more = wrong[0], f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
+        what = " (its settings, those of the base among them, its input files or its code)"
+        told = f"{what if name.startswith('condition ') else ''} was changed"
+        told = " was removed" if name not in parts else " was added" if name not in before else told
+        raise ConfigError(str(path), f"was sealed for another plan: the {name}{told} after the sealing{more}")
     notes += [f"the {name} were changed after the sealing" for name in changed]
     return notes or ["the plan is the same, but PRISM has other code than at the sealing"]
-
-
-def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    if name not in now:
-        return f"the {name} was removed"
-    if name not in before:
-        return f"the {name} was added"
-    what = " (its settings, those of the base among them, its input files or its code)"
-    return f"the {name}{what if name.startswith('condition ') else ''} was changed"
-
-
-def _seal_of(sealed: Sealed) -> str:
-    return content_hash(replace(sealed, seal=""))
 
 
 def register(out: Path, sealed: Sealed) -> None:
