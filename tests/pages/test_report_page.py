@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.actors.studies.experiments.written import write_experiment_directory
+from tests.actors.studies.experiments.files import write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
 from tests.catalogue import catalogue
 from tests.command import prism_alone

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.studies.experiments.written import write_cell, write_experiment_directory
+from tests.actors.studies.experiments.files import write_cell, write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
 from tests.hostile_texts import MARKUP, TEXTS
 from tests.pages.view_server import serving

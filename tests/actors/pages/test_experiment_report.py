@@ -15,7 +15,7 @@ from actors.pages.html import rendered, tag
 from actors.pages.words import MINUS
 from actors.studies.experiments.record import ExperimentRecord, read_experiment_record
 from tests.actors.pages.test_html import Page
-from tests.actors.studies.experiments.written import (
+from tests.actors.studies.experiments.files import (
     CONDITIONS,
     SEEDS,
     write_end,

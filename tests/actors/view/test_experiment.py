@@ -13,7 +13,7 @@ from actors.view import network
 from actors.view.network import drawn_ties
 from prism.social.ties.graph import FollowGraph
 from tests.actors.studies.causes.test_kept import LIKES
-from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
+from tests.actors.studies.experiments.files import CONDITIONS, SEEDS, write_cell, write_experiment_directory
 from tests.actors.view.asking import HOST, Asked, copied
 from tests.patience import HANG_S
 

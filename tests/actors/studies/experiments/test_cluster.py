@@ -1,15 +1,14 @@
 """Experiments on a real Ray cluster, and places that lose their workers."""
 
 import socket
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from actors.core.errors import PlaceError
 from actors.factory import ray_cluster
-from actors.studies.experiments.cells import KILLED, LOST, Done, Executor, LostError, Where, opened
-from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.cells import Where, opened
+from actors.studies.experiments.plan import make_plan
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 
@@ -68,40 +67,3 @@ def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.
     monkeypatch.setenv("RAY_ADDRESS", place)
     with pytest.raises(PlaceError, match=f"--on ray, RAY_ADDRESS={place}: nobody answers there; is the cluster up"):
         opened(Where(on="ray")).__enter__()
-
-
-class Struck(Executor):
-    """A place whose workers are killed with each cell, or whose node is lost once with each."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__()
-        self.reason, self.begun = reason, list[str]()
-
-    def at_once(self, *, are_suspect: bool) -> int:
-        return 1 if are_suspect else 9
-
-    def begin(self, cell: Cell, out: Path) -> Future[Done]:
-        self.begun.append(cell.key)
-        begun = Future[Done]()
-        begun.set_result(Done())
-        return begun
-
-    def end(self, cell: Cell, begun: Future[Done], out: Path) -> Done:
-        if self.reason == KILLED or self.begun.count(cell.key) == 1:
-            raise LostError(self.reason, "its worker was lost")
-        return begun.result()
-
-    def stop(self) -> None: ...
-
-
-def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> None:
-    ended = dict[str, str]()
-    cells = make_plan(write_experiment(tmp_path)).cells[:2]
-    place = Struck(KILLED)
-    found = place.run(cells, tmp_path, lambda cell, done: ended.update({cell.key: done.problem}))
-    assert found == ended == dict.fromkeys(ended, "its worker was lost 3 times; is there enough memory?")
-    assert sorted(place.begun) == sorted(3 * [each.key for each in cells])
-    assert place.standing.losses[KILLED] == 6
-    place = Struck(LOST)
-    assert place.run(cells, tmp_path, lambda *_: None) == {}
-    assert [place.standing.losses[LOST], place.standing.done] == [2, 2]

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,19 @@ import pytest
 
 from actors.results.result import read_result
 from actors.store.lock import locked
-from actors.studies.experiments.cells import Done, Task, Where, cell_path, count_done, opened, work
+from actors.studies.experiments.cells import (
+    KILLED,
+    LOST,
+    Done,
+    Executor,
+    LostError,
+    Task,
+    Where,
+    cell_path,
+    count_done,
+    opened,
+    work,
+)
 from actors.studies.experiments.outcome import _cell
 from actors.studies.experiments.plan import Cell, make_plan
 from tests.actors.studies.experiments.files import write_experiment
@@ -33,9 +46,39 @@ def test_the_cells_beside_one_that_kills_its_process_are_done(tmp_path: Path, mo
     ended = list[str]()
     with opened(Where(jobs=3)) as executor:
         problems = executor.run(plan.cells, tmp_path, lambda cell, _: ended.append(cell.key))
+        assert executor.standing.losses[KILLED] >= 3
     assert problems == {guilty.key: "its process was killed 3 times; is there enough memory?"}
     assert sorted(ended) == sorted(cell.key for cell in plan.cells)
     assert marked.with_suffix(".tries").read_text().split().count(guilty.key) >= 2
+
+
+class Unlucky(Executor):
+    """A place that loses its node once with each cell."""
+
+    begun: list[str]
+
+    def at_once(self, *, are_suspect: bool) -> int:
+        return 1 if are_suspect else 9
+
+    def begin(self, cell: Cell, out: Path) -> Future[Done]:
+        self.begun = [*getattr(self, "begun", []), cell.key]
+        begun = Future[Done]()
+        begun.set_result(Done())
+        return begun
+
+    def end(self, cell: Cell, begun: Future[Done], out: Path) -> Done:
+        if self.begun.count(cell.key) == 1:
+            raise LostError(LOST, "its node was lost")
+        return begun.result()
+
+    def stop(self) -> None: ...
+
+
+def test_cells_that_lose_their_node_are_begun_again(tmp_path: Path) -> None:
+    cells, place = make_plan(write_experiment(tmp_path)).cells[:2], Unlucky()
+    assert place.run(cells, tmp_path, lambda *_: None) == {}
+    assert place.begun == 2 * [each.key for each in cells]
+    assert (place.standing.losses, place.standing.done) == ({LOST: 2}, 2)
 
 
 def test_an_error_of_somebody_elses_code_is_a_problem_of_its_cell(

@@ -1,5 +1,7 @@
 """`prism replicate`, with real runs, and the measures of replications that come with PRISM."""
 
+from __future__ import annotations
+
 import importlib
 import shutil
 from collections import Counter
