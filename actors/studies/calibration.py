@@ -34,9 +34,11 @@ from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import flat
 from prism.errors import ConfigError, SettingError
+from prism.experiment.design import refusal
 from prism.quoting import printable
 from prism.scorecard.cascades import parse_cascades
 from prism.scorecard.facts import month_share, rank_correlation
+from prism.wording import counted
 
 FEED = "feed."
 FEED_NUMBERS = ("feed.posts_without_reaction", "feed.posts_of_top_tenth", "feed.size_and_virality")
@@ -113,16 +115,16 @@ def asking_of_calibration(plan: CalibrationPlan) -> Asking:
 
 
 def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Config:
-    settings = {**calibration.set, **values, "metrics.enabled": False}
     try:
-        return read_config(base, settings)
+        return read_config(base, {**calibration.set, **values, "metrics.enabled": False})
     except ConfigError as error:
         if error.source != MAPPING_SOURCE:
             raise
         place = ", ".join(f"{name}={value}" for name, value in values.items())
         at = f" (at {place})" if place else ""
-        key = f"parameters.{error.key}" if error.key in values else f"set.{error.key}"
-        raise SettingError("calibration", f"{error.problem}{at}", keys=[key]) from error
+        raise refusal(
+            f"{'parameters' if error.key in values else 'set'}.{error.key}", f"{error.problem}{at}"
+        ) from error
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:
@@ -134,8 +136,7 @@ def _checked_measures(calibration: Calibration, path: Path, config: Config) -> d
     of_feeds = {key: place for key, place in places.items() if place in FEED_NUMBERS}
     cascades = [*of_feeds, *(f"{key}.shape" for key, target in keys.items() if target.shape is not None)]
     if cascades and "cascades" not in show_of(config).pictures:
-        problem = f"is of cascades, and the base has the domain {config.simulation.domain}"
-        raise SettingError("calibration", problem, keys=[cascades[0]])
+        raise refusal(cascades[0], f"is of cascades, and the base has the domain {config.simulation.domain}")
     check_measures({key: place for key, place in places.items() if key not in of_feeds}, [config], FEED_NUMBERS)
     return own
 
@@ -211,21 +212,18 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
         "result": result,
     }
     written = msgspec.json.format(msgspec.json.encode(_rounded(content), order="sorted"), indent=2) + b"\n"
-    configuration = out / CONFIGURATION
     if result.is_reported:
         best = {each.parameter: each.best for each in result.estimates}
         config = read_config(plan.base, {**asked.set, **best})
         keep_those_of(RunDirectory(plan.base.parent), RunDirectory(out), config)
-        result_hash = sha256(written).hexdigest()
-        count = len(asked.targets)
-        targets = "1 target" if count == 1 else f"{count} targets"
-        data = targets if asked.data is None else Path(asked.data).name
+        data = counted(len(asked.targets), "target") if asked.data is None else Path(asked.data).name
         seedless = replace(config, simulation=replace(config.simulation, seed=Config().simulation.seed))
         content = other_than(msgspec.to_builtins(seedless), msgspec.to_builtins(Config()))
         content.pop("metrics", None)
         doubts = {"doubts": "; ".join(result.doubts)} if result.doubts else {}
-        found = _rounded({"data": data, "fit": result.fit, "holdout": result.holdout, **doubts, "result": result_hash})
-        content["run"] = content.get("run", {}) | {"calibration": {**found, "settings": fitted_settings(config)}}
+        found = {"data": data, "fit": result.fit, "holdout": result.holdout, **doubts}
+        found = _rounded(found) | {"result": sha256(written).hexdigest(), "settings": fitted_settings(config)}
+        content["run"] = content.get("run", {}) | {"calibration": found}
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
         lines = [
             f"Calibrated on {data} by `prism calibrate {plan.path.name}`, plan {plan.hash[:16]}.",
@@ -233,9 +231,9 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
             f"{RESULT} beside it says how well it fits, and what is not known.",
         ]
         heading = [f"# {printable(line)}".rstrip() + "\n" for line in lines]
-        write_file(configuration, "".join([*heading, "\n", text]).encode())
+        write_file(out / CONFIGURATION, "".join([*heading, "\n", text]).encode())
     else:
-        configuration.unlink(missing_ok=True)  # the configuration of an earlier fit is out of date
+        (out / CONFIGURATION).unlink(missing_ok=True)  # the configuration of an earlier fit is out of date
     write_file(out / RESULT, written)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from actors.studies.experiments.plan import Plan, found_beside, make_plan, place
 from actors.studies.experiments.run_measures import code_of_own, load_own
 from prism.answers import figure
 from prism.errors import ConfigError, SettingError
+from prism.experiment.design import refusal
 from prism.experiment.replication import Compared, Replication, check_answers, compare, pseudo_values, read_replication
 
 PAGE = "docs/replications.md"
@@ -45,21 +46,22 @@ def load_replication(path: Path) -> Replication:
 def make_replication_plan(path: Path) -> ReplicationPlan:
     """Return the plan of the replication in a file, and load its experiment and functions."""
     replication = load_replication(path)
-    text = text_of(path)
     try:
-        data = _data(replication, path)
-        file = found_beside(path, replication.experiment)
-        if not file.is_file():
-            problem = f"no such file: {replication.experiment}, beside this file or in {Path.cwd()}"
-            raise SettingError("replication", problem, keys=["experiment"])
-        functions = {place: load_own(place, file.parent, key) for key, place in _places(replication).items()}
+        where = "; it is not part of PRISM" + (f": {replication.data_from}" if replication.data_from else "")
+        data = None if replication.data is None else _file(path, replication.data, "data", where)
+        file = _file(path, replication.experiment, "experiment")
+        places = {f"over_worlds.{name}": place for name, place in replication.over_worlds.items()}
+        computed = {f"figures.{name}.computed": each.computed for name, each in replication.figures.items()}
+        places |= {key: place for key, place in computed.items() if place is not None}
+        if wrong := [key for key, place in places.items() if ":" not in place]:
+            raise refusal(wrong[0], f"expected module:function, got {places[wrong[0]]!r}")
+        functions = {place: load_own(place, file.parent, key) for key, place in places.items()}
         experiment = make_plan(file)
         check_answers(replication, experiment.experiment)
         if replication.over_worlds and len(experiment.experiment.seeds) < RUNS_LEAST:
-            problem = f"expected an experiment with {RUNS_LEAST} seeds or more"
-            raise SettingError("replication", problem, keys=["over_worlds"])
+            raise refusal("over_worlds", f"expected an experiment with {RUNS_LEAST} seeds or more")
     except SettingError as error:
-        raise placed(text, path, error) from error.__cause__
+        raise placed(text_of(path), path, error) from error.__cause__
     code = {place: code_of_own(place) for place in functions}
     asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
     planned = replace(experiment.experiment, source="", base="", hypotheses=(), thresholds=(), question="")
@@ -75,26 +77,10 @@ def make_replication_plan(path: Path) -> ReplicationPlan:
     )
 
 
-def _places(replication: Replication) -> Mapping[str, str]:
-    over = {f"over_worlds.{name}": place for name, place in replication.over_worlds.items()}
-    computed = {f"figures.{name}.computed": each.computed for name, each in replication.figures.items()}
-    places = {**over, **{key: place for key, place in computed.items() if place is not None}}
-    for key, place in places.items():
-        if ":" not in place:
-            raise SettingError("replication", f"expected module:function, got {place!r}", keys=[key])
-    return places
-
-
-def _data(replication: Replication, path: Path) -> Path | None:
-    if replication.data is None:
-        return None
-    found = found_beside(path, replication.data)
+def _file(path: Path, name: str, key: str, more: str = "") -> Path:
+    found = found_beside(path, name)
     if not found.is_file():
-        where = f": {replication.data_from}" if replication.data_from else ""
-        problem = (
-            f"no such file: {replication.data}, beside this file or in {Path.cwd()}; it is not part of PRISM{where}"
-        )
-        raise SettingError("replication", problem, keys=["data"])
+        raise refusal(key, f"no such file: {name}, beside this file or in {Path.cwd()}{more}")
     return found
 
 
@@ -150,11 +136,11 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
     figures = []
     for name, asked in plan.replication.figures.items():
         computed = None if asked.computed is None else computed_from_data(plan, asked.computed)
-        sides = [tables[asked.measure, each] for each in asked.contrast or (asked.condition or "",)]
-        here = [one - other for one, other in zip(*sides, strict=True)] if asked.contrast else sides[0]
+        first, *second = (tables[asked.measure, each] for each in asked.names)
+        here = [one - other for one, other in zip(first, second[0], strict=True)] if second else first
         found = compare(name, asked, here, computed)
         ends = {end: float(f"{getattr(found, end):.{DIGITS}g}") for end in ("here", "low", "high")}
-        figures.append(msgspec.structs.replace(found, **ends))
+        figures.append(replace(found, **ends))
     summaries = [(cell, read_summary(cell_path(out, cell))) for cell in part.cells]
     digests = [[cell.condition, cell.seed, summary["digest"]] for cell, summary in summaries]
     return Line(
@@ -169,28 +155,18 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
     )
 
 
-Tables = Mapping[tuple[str, str], list[float]]  # `{(measure, condition): a value for each seed}`
-
-
-def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
-    """Return the numbers that are worked out from all runs of a condition, as a value for each run.
+def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> dict[tuple[str, str], list[float]]:
+    """Return `{(measure, condition): a value for each run}` of numbers that are worked out from all runs.
 
     Only the conditions that a figure is about are read.
     """
-    figures = plan.replication.figures.values()
-    asked = {(each.measure, name) for each in figures for name in each.contrast or (each.condition or "",)}
-    found = {}
-    for measure, condition in sorted(asked):
-        place = plan.replication.over_worlds.get(measure)
-        if place is None:
+    found, figures = {}, plan.replication.figures.values()
+    for measure, condition in sorted({(each.measure, name) for each in figures for name in each.names}):
+        if (place := plan.replication.over_worlds.get(measure)) is None:
             continue
         runs = [cell_path(out, cell) for cell in part.cells if cell.condition == condition]
-
-        def number(some: object, function: Callable[..., Any] = plan.functions[place]) -> float:
-            return float(function(some))
-
         try:
-            found[measure, condition] = pseudo_values(runs, number)
+            found[measure, condition] = pseudo_values(runs, plan.functions[place])
         except Exception as error:  # a user's code may raise anything
             raise RunDirectoryError(f"{out}: {place} ({condition}) raised {raised(error)}") from error
     return found

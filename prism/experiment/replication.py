@@ -61,6 +61,11 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     worlds: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
     fitted: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The condition, or the two conditions of the contrast."""
+        return self.contrast or (self.condition or "",)
+
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The content of a replication's file.
@@ -101,7 +106,7 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
     for name, each in replication.figures.items():
         check_known(each.measure, measures, "measures", f"figures.{name}.measure")
         key = "condition" if each.contrast is None else "contrast"
-        check_contrast(each.contrast or (each.condition or "",), conditions, f"figures.{name}.{key}")
+        check_contrast(each.names, conditions, f"figures.{name}.{key}")
 
 
 def _checked(replication: Replication) -> Replication:
@@ -147,8 +152,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 def pseudo_values(runs: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> list[float]:
     """Return a value for each run, whose mean and spread are those of a number that is worked out from all runs."""
-    count, whole = len(runs), statistic(runs)
-    rest = (statistic([*runs[:left], *runs[left + 1 :]]) for left in range(count))
+    count, whole = len(runs), float(statistic(runs))
+    rest = (float(statistic([*runs[:left], *runs[left + 1 :]])) for left in range(count))
     return [count * whole - (count - 1) * each for each in rest]
 
 

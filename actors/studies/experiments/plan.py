@@ -25,7 +25,7 @@ from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
-from prism.experiment.design import Condition
+from prism.experiment.design import Condition, refusal
 from prism.experiment.experiment_file import Experiment, key_of_setting, read_experiment
 from prism.experiment.hypothesis_tests import Hypothesis
 from prism.text_files import decode_text
@@ -72,8 +72,7 @@ def make_plan(path: Path, model: str | None = None) -> Plan:
         }
         base = found_beside(path, experiment.base)
         if not base.exists():
-            problem = f"no such file: {experiment.base}, beside this file or in {Path.cwd()}"
-            raise SettingError("Experiment", problem, keys=("base",))
+            raise refusal("base", f"no such file: {experiment.base}, beside this file or in {Path.cwd()}")
         cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
         check_measures(
             {f"measures.{name}": place for name, place in experiment.measures.items()}, (cell.config for cell in cells)
@@ -86,10 +85,14 @@ def make_plan(path: Path, model: str | None = None) -> Plan:
         for name in ("question", "measures", "hypotheses", "thresholds", "alpha")
     }
     own_code = {name: code_of_own(experiment.measures[name]) for name in own}
-    hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
-    meanings = {cell.condition: cell.meaning for cell in cells[:: len(experiment.seeds)]}
     return Plan(
-        path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
+        path=path,
+        experiment=experiment,
+        cells=cells,
+        own=own,
+        own_code=own_code,
+        meanings={cell.condition: cell.meaning for cell in cells[:: len(experiment.seeds)]},
+        hash=sha256(msgspec.json.encode([planned, own_code, names])).hexdigest(),
     )
 
 
@@ -97,10 +100,7 @@ def parts_of(plan: Plan) -> dict[str, str]:
     """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
     experiment, firsts, default = plan.experiment, plan.cells[:: len(plan.experiment.seeds)], Config().llm
     asking = {cell.condition: cell.config for cell in firsts if cell.config.oracle.backend != "choice"}
-    parts: dict[str, Any] = {
-        "question": experiment.question,
-        "list of seeds": experiment.seeds,
-    }
+    parts: dict[str, Any] = {"question": experiment.question, "list of seeds": experiment.seeds}
     if asking:
         prompts = {name: with_prompt(config)[0].llm for name, config in asking.items()}
         parts |= {
@@ -126,9 +126,8 @@ def parts_of(plan: Plan) -> dict[str, str]:
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
-    settings = {**experiment.settings, **condition.settings, "metrics.enabled": False}
     try:
-        config = read_config(base, settings)
+        config = read_config(base, {**experiment.settings, **condition.settings, "metrics.enabled": False})
     except ConfigError as error:
         raise _blamed(experiment, path, condition, error) from error
     return cells_of(config, condition.name, experiment.seeds, ask_once=experiment.oracle.ask_once)
@@ -177,7 +176,7 @@ def check_measures(places: Mapping[str, str], configs: Iterable[Config], others:
         for key, place in places.items():
             problem = "" if known is None or ":" in place else known.problem(place, others)
             if problem:
-                raise SettingError("measures", problem, keys=[key])
+                raise refusal(key, problem)
 
 
 def placed(text: str, path: Path, error: SettingError) -> ConfigError:
@@ -194,7 +193,7 @@ def _blamed(experiment: Experiment, path: Path, condition: Condition, error: Con
         return ConfigError(table, error.problem, key=error.key, line=line)
     key = key_of_setting(experiment.design, condition, error.key)
     of = f" (condition {condition.name})" if key.startswith("design.factors.") else ""
-    return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])
+    return refusal(key, f"{error.problem}{of}")
 
 
 def settings_hash(config: Config) -> str:
