@@ -122,9 +122,8 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
             raise
         place = ", ".join(f"{name}={value}" for name, value in values.items())
         at = f" (at {place})" if place else ""
-        raise refusal(
-            f"{'parameters' if error.key in values else 'set'}.{error.key}", f"{error.problem}{at}"
-        ) from error
+        section = "parameters" if error.key in values else "set"
+        raise refusal(f"{section}.{error.key}", f"{error.problem}{at}") from error
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:

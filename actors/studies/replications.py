@@ -102,26 +102,16 @@ DIGITS = 6  # significant digits of written numbers: the last digits of a sum de
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of the ledger.
-
-    Args:
-        name: the name of the replication.
-        figures: the figures beside the published ones.
-        runs, calls: the number of runs, and of calls to a model.
-        seconds: the sum of the times of all runs.
-        digest: the hash of the digests of all runs: equal digests mean equal runs.
-        asked: the hash of the plan, which tells whether the file has changed since.
-        prism: the versions of PRISM that made the runs.
-    """
+    """A line of the ledger."""
 
     name: str
-    figures: list[Compared]
+    figures: list[Compared]  # the figures beside the published ones
     runs: int
-    calls: int
-    seconds: float
-    digest: str
-    asked: str
-    prism: list[str]
+    calls: int  # to a model
+    seconds: float  # the sum of the times of all runs
+    digest: str  # the hash of the digests of all runs: equal digests mean equal runs
+    asked: str  # the hash of the plan, which tells whether the file has changed since
+    prism: list[str]  # the versions of PRISM that made the runs
 
 
 def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcome: Outcome) -> Line:

@@ -193,11 +193,9 @@ class Comparison(NamedTuple):
 
 
 class Matching:
-    """The real cascades that each simulated one is compared with.
+    """The real cascades that each simulated one is compared with, by the sizes of both, which are above 0.
 
     Args:
-        simulated: sizes of the simulated cascades, above 0.
-        real: sizes of the real ones, above 0.
         tolerance: the largest difference of the logarithms of two sizes that count as equal.
     """
 

@@ -60,16 +60,12 @@ class SurveyOracle(ModelOracle[Any]):
     who is in the same situation twice, with the same probabilities, gives the same answer.
 
     Args:
-        model: the model; config: its settings.
-        seed: the run's seed.
         attempts: the most calls for a readable answer.
     """
 
     def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, attempts: int = 1) -> None:
         super().__init__(model)
-        self._config = config
-        self._seed = seed
-        self._attempts = attempts
+        self._config, self._seed, self._attempts = config, seed, attempts
 
     async def answer(
         self,
@@ -96,44 +92,42 @@ class SurveyOracle(ModelOracle[Any]):
         return f"agent {agent.agent_id} in tick {agent.tick}, question {agent.item.id}, asking {agent.repeat}"
 
     async def _answered(self, agent: Interview, options: Any, attempt: int) -> Answer:
-        item = agent.item
-        is_open = not item.choices
-        if not is_open and len(options) <= LISTED_MAX:
-            meanings = dict(zip(agent.item.choices[:: len(agent.item.choices) - 1], agent.item.labels, strict=False))
+        item, person, config = agent.item, agent.respondent, self._config
+        key, asked_by = item.key(agent.repeat), self.asker_name(agent, "", None)
+        model = model_named(config, person.attributes)
+        if item.choices and len(options) <= LISTED_MAX:
+            meanings = dict(zip(item.choices[:: len(item.choices) - 1], item.labels, strict=False))
             found = await self._weighed(
                 ChoiceRequest(
-                    state=agent.respondent.situation(),
-                    instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
-                    options={choice: meanings.get(choice) for choice in agent.item.choices},
-                    asked_by=self.asker_name(agent, "", None),
-                    model=model_named(self._config, agent.respondent.attributes),
+                    state=person.situation(),
+                    instructions=f"{_TASK}\n\n{item.text}\n\n{UNTRUSTED}",
+                    options={choice: meanings.get(choice) for choice in item.choices},
+                    asked_by=asked_by,
+                    model=model,
                 )
             )
             if found is not None:
-                # An answer drawn by its probability, with random numbers of the person, the question and the
-                # repeat.
+                # Draw an answer by its probability, with random numbers of the person, the question and the repeat.
                 weights = [found.probabilities[option.value] for option in options]
-                unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
+                unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, key)
                 return Answer(options[pick(weights, unit)], method=found.method)
-        schema = _TEXT_SCHEMA if is_open else options_schema(options, KEY)
-        seed = self._config.seed
-        if self._config.temperature > 0.0:
-            key = agent.item.key(agent.repeat)
+        seed = config.seed
+        if config.temperature > 0.0:
             seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, key)
         request = ChatRequest(
             messages=messages_of(agent),
-            schema=schema,
+            schema=options_schema(options, KEY) if item.choices else _TEXT_SCHEMA,
             seed=seed,
             sample=agent.repeat,
-            max_tokens=max(self._config.num_predict, WRITING_TOKENS) if schema is _TEXT_SCHEMA else None,
-            asked_by=self.asker_name(agent, "", None),
+            max_tokens=None if item.choices else max(config.num_predict, WRITING_TOKENS),
+            asked_by=asked_by,
             attempt=attempt,
-            model=model_named(self._config, agent.respondent.attributes),
+            model=model,
         )
-        if is_open:
-            text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
-            return Answer(options[0], text)
-        return Answer(await self._told(request, lambda said: read_choice(said, options, KEY)))
+        if item.choices:
+            return Answer(await self._told(request, lambda said: read_choice(said, options, KEY)))
+        text = await self._told(request, lambda said: read_answer(said, _text, (OracleResponseError,)))
+        return Answer(options[0], text)
 
 
 def messages_of(agent: Interview) -> tuple[Message, Message]:

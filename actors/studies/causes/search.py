@@ -142,18 +142,15 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     jobs: int = 1,
     on_progress: OnProgress = lambda *_: None,
 ) -> Causes:
-    """Return the things that made an outcome of a run. No file of it changes.
+    """Return the things that made an outcome of a run, whatever the number of jobs. No file of it changes.
 
     Args:
-        path: the run's directory.
         of: the measure, as experiments name it, or `cascade:POST`, the posts in the cascade of a post.
         by: the kinds of things that are undone; none for all that the domain has.
         agent: undo only the presence, decisions, ties and posts of this agent, by number or name; None for all.
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws.
-        top: the causes that are returned; draws: the other draws under which each of these is looked at.
-        jobs: futures at once; the result is the same.
-        on_progress: called after each future.
+        top: the causes that are returned; `draws`: the other draws under which each of these is looked at.
     """
     futures = await to_thread.run_sync(futures_of, path, of)
     with ExitStack() as stack:

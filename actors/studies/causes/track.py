@@ -39,13 +39,7 @@ class Root(NamedTuple):
 
 
 class MeasureTrack(Track):
-    """The data of a future that its measure needs.
-
-    Args:
-        record: the run's, whose tables every future has.
-        of: the measure.
-        root: the root of a cascade, if its size is the measure; None for other measures.
-    """
+    """The data of a future that its measure needs; `root` is that of a cascade whose size is the measure."""
 
     def __init__(self, record: Record, of: str, root: Root | None = None) -> None:
         self.record, self.root, self.of = record, root, of

@@ -164,12 +164,7 @@ OnDone = Callable[[Cell, Done], None]
 
 
 class LostError(Exception):
-    """A cell has lost its worker, so it is to be begun again.
-
-    Args:
-        reason: one of those in `TIMES_MAX`.
-        what: what was lost, such as `its process was killed`.
-    """
+    """A cell has lost its worker, for one of the reasons in `TIMES_MAX`, so it is to be begun again."""
 
     def __init__(self, reason: str, what: str) -> None:
         self.reason = reason

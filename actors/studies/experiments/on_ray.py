@@ -67,8 +67,8 @@ class Returned(NamedTuple):
 
 def versions_here() -> dict[str, str]:
     """Return the versions that driver and node must have in common."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"Python": python, "PRISM": version(OWN_PACKAGE), "PRISM's code": code_sha256()[:12]}
+    major, minor, _ = platform.python_version_tuple()
+    return {"Python": f"{major}.{minor}", "PRISM": version(OWN_PACKAGE), "PRISM's code": code_sha256()[:12]}
 
 
 def read_by(cell: Cell) -> dict[str, str]:
@@ -261,23 +261,16 @@ class OnRay(Executor):
         return self._contents[digest]
 
     def look(self, running: int) -> None:
-        """Look at the cluster every few seconds: its processors, and those that work.
-
-        Args:
-            running: the cells that Ray has now. Ray may also run other work.
-        """
+        """Look at the cluster every few seconds: its processors, and those that work. Ray may also run other work."""
         if time.monotonic() < self._looked + LOOK_EVERY_S:
             return
         self._looked = time.monotonic()
-        total, idle = (
-            each.get("CPU", 0.0) for each in (self._ray.cluster_resources(), self._ray.available_resources())
-        )
+        total, idle = self._ray.cluster_resources().get("CPU", 0.0), self._ray.available_resources().get("CPU", 0.0)
         self._processors = round(total)
         self.tell(running=min(running, round(total - idle)))
 
 
 def _run_cell(order: Order, contents: Mapping[str, Any]) -> Returned:
-    """Run a cell on the node on which Ray has put it."""
     import ray  # noqa: PLC0415
 
     return run_order(order, lambda digest: ray.get(contents[digest]))

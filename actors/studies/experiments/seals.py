@@ -30,23 +30,14 @@ FREE = ("hypotheses", "thresholds")
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sealed file.
+    """A sealed file."""
 
-    Args:
-        seal: the hash of all other fields.
-        at: when it was sealed, by the clock of the machine.
-        prism: the version of PRISM that sealed it.
-        cells_begun: the number of runs of the experiment that had begun, so that their results could be seen.
-        plan: the hash of the plan.
-        parts: `{part of the plan: hash}`: the question, the seeds, each measure, each condition with its inputs.
-    """
-
-    seal: str
-    at: str
-    prism: str
-    cells_begun: int
-    plan: str
-    parts: dict[str, str]
+    seal: str  # the hash of all other fields
+    at: str  # when it was sealed, by the clock of the machine
+    prism: str  # the version of PRISM that sealed it
+    cells_begun: int  # the runs of the experiment that had begun, so that their results could be seen
+    plan: str  # the hash of the plan
+    parts: dict[str, str]  # `{part of the plan: hash}`: question, seeds, each measure, each condition with its inputs
     predictions: Predictions
 
 
