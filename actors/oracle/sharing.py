@@ -109,7 +109,7 @@ class Sharing:
             place.values,
             place.basis.probabilities if is_audit else (),
             judgement.samples,
-            self.table.rules.audit if is_audit else 1.0,
+            self.table.audit if is_audit else 1.0,
             sum(each.calls for each in answer.spent),
         )
 

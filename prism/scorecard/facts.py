@@ -268,13 +268,15 @@ def _cascade_facts(ours: _Cascades, real: Shapes, doubt: str) -> list[Fact]:
         fact = Fact(name=label, real=middle, limit=limit, source=source + _MATCHED, note=note)
         if not is_few:  # it is not judged if there is a doubt
             found = matching.compare(simulated, theirs)
-            told = (
-                f"{note and note + '; '}medians of {found.matched} cascades by {authors} authors, beside real ones (as "
-                f"many as {found.effective:.0f} of equal weights)"
+            told = f"medians of {found.matched} cascades by {authors} authors, beside real ones (as many as "
+            fact = replace(
+                fact,
+                real=found.real,
+                simulated=found.simulated,
+                distance=found.distance,
+                agreement=Agreement.UNKNOWN if note else agreement_of(found.distance <= SHAPE_LIMIT),
+                note="; ".join(filter(None, (note, f"{told}{found.effective:.0f} of equal weights)"))),
             )
-            agreement = Agreement.UNKNOWN if note else agreement_of(found.distance <= SHAPE_LIMIT)
-            numbers = {"real": found.real, "simulated": found.simulated, "distance": found.distance}
-            fact = replace(fact, **numbers, agreement=agreement, note=told)
         facts.append(fact)
     virality, real_virality = ours.shapes.virality, real.virality
     weights = None if is_few else matching.real_weights()

@@ -219,12 +219,6 @@ class Role(StrEnum):
     AUDITED = "audited"
 
 
-class Rules(NamedTuple):
-    seed: int  # the run's seed, for the draws of audits
-    audit: float  # the share of shared questions that are audited; 0 to 1
-    deliberation: int  # ticks from a question to its decision
-
-
 class Basis:
     """A distribution that questions share, or will share once the question asked for all has its answer."""
 
@@ -241,10 +235,17 @@ class Place(NamedTuple):
 
 
 class SharingTable:
-    """The archetypes of a run."""
+    """The archetypes of a run.
 
-    def __init__(self, archetypes: Archetypes, rules: Rules) -> None:
-        self.archetypes, self.rules = archetypes, rules
+    Args:
+        seed: of the run, for the draws of audits.
+        audit: the share of shared questions that are audited; 0 to 1.
+        deliberation: ticks from a question to its decision.
+    """
+
+    def __init__(self, archetypes: Archetypes, seed: int, audit: float, deliberation: int) -> None:
+        self.archetypes, self.audit = archetypes, audit
+        self._seed, self._deliberation = seed, deliberation
         self._tick = -1  # the latest tick of a question
         self._bases: dict[Key, Basis] = {}  # `{archetype: what its questions share now}`
         self._counted: dict[Key, deque[tuple[float, ...]]] = {}  # `{archetype: its judgements that count}`
@@ -278,7 +279,7 @@ class SharingTable:
         # Go on to its tick: count the judgements whose deliberation has ended, and repeat earlier questions for all.
         while self._tick < question.tick:
             self._tick += 1
-            self._count(self._tick - self.rules.deliberation - 1)
+            self._count(self._tick - self._deliberation - 1)
             for judged in self._earlier.pop(self._tick, ()):
                 self._bases[judged.key] = Basis(judged.key, judged.name, judged.probabilities)
         name = question.agent, question.tick, question.trigger
@@ -287,7 +288,7 @@ class SharingTable:
             basis = self._bases[key] = Basis(key, name)
         if basis.owner == name:  # after a resume it may have its judgement already
             return Place(Role.OWNER, basis, values)
-        is_audit = uniform(self.rules.seed, question.agent, question.tick, Draw.AUDIT) < self.rules.audit
+        is_audit = uniform(self._seed, question.agent, question.tick, Draw.AUDIT) < self.audit
         return Place(Role.AUDITED if is_audit else Role.SHARED, basis, values)
 
     def judged(self, judged: Judged) -> None:
@@ -314,13 +315,8 @@ class SharingTable:
             counted = changed[judged.key] = self._counted.setdefault(judged.key, deque(maxlen=KEPT))
             counted.append(judged.probabilities)
         for key, counted in changed.items():
-            self._bases[key] = Basis(key, None, mean_of(counted))
-
-
-def mean_of(distributions: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-    """Return the mean of distributions, the same in any order."""
-    count = len(distributions)
-    return tuple(math.fsum(shares) / count for shares in zip(*distributions, strict=True))
+            means = (math.fsum(shares) / len(counted) for shares in zip(*counted, strict=True))  # the same in any order
+            self._bases[key] = Basis(key, None, tuple(means))
 
 
 def words_of(archetypes: Archetypes, key: Key) -> str:
@@ -332,12 +328,11 @@ def words_of(archetypes: Archetypes, key: Key) -> str:
 def fields_of(config: Config, domain: Domain) -> QuestionFields:
     if (fields := said_by(domain).fields) is not None:
         return fields
-    raise ConfigError(
-        "configuration",
-        f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "
-        f"none, got {config.oracle.sharing.by}",
-        key="oracle.sharing.by",
+    problem = (
+        f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected none, "
+        f"got {config.oracle.sharing.by}"
     )
+    raise ConfigError("configuration", problem, key="oracle.sharing.by")
 
 
 def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
@@ -376,13 +371,9 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
         return None
     archetypes = archetypes_of(config, fields_of(config, domain))
     if not oracle.judges:
-        raise ConfigError(
-            "configuration",
-            f"the oracle gives no probabilities that could be shared: expected none, got {settings.by}",
-            key="oracle.sharing.by",
-        )
-    rules = Rules(seed=config.simulation.seed, audit=settings.audit, deliberation=config.deliberation_ticks)
-    return SharingTable(archetypes, rules)
+        problem = f"the oracle gives no probabilities that could be shared: expected none, got {settings.by}"
+        raise ConfigError("configuration", problem, key="oracle.sharing.by")
+    return SharingTable(archetypes, config.simulation.seed, settings.audit, config.deliberation_ticks)
 
 
 def calls_a_judgement(config: Config) -> int:
