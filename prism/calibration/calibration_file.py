@@ -76,9 +76,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     set: dict[str, Any] = {}  # `{dotted path: value}` for all runs
     data: str | None = None  # the file of real cascades, as the file names it; None if there is none
     holdout: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.0  # the share of the cascades that is not fitted
-    parameters: Annotated[
-        dict[str, Range], Meta(min_length=1, max_length=PARAMETERS_MAX)
-    ]  # what is fitted: before the data, all places in a range are equally likely
+    # what is fitted: before the data, all places in a range are equally likely
+    parameters: Annotated[dict[str, Range], Meta(min_length=1, max_length=PARAMETERS_MAX)]
     targets: dict[str, Target]  # what it is fitted to
     checks: dict[str, Target] = {}  # what is compared after the fit, and not fitted
     budget: Budget = Budget()
@@ -166,5 +165,4 @@ def design_places(parameters: Parameters, runs: int, seed: int) -> Floats:
     from scipy.stats import qmc  # noqa: PLC0415  # half a second
 
     sobol = qmc.Sobol(len(parameters), scramble=True, seed=seed)
-    found: Floats = sobol.random_base2(max(0, (runs - 1).bit_length()))[:runs]
-    return found
+    return np.asarray(sobol.random_base2(max(0, (runs - 1).bit_length()))[:runs])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import compress
+from operator import not_
 
 import msgspec
 import numpy as np
@@ -51,10 +53,7 @@ def parted(trees: Sequence[Tree], holdout: float) -> Real:
     rows = rows_in(table_of(shapes_of(trees)))
     shares = [int.from_bytes(sha256(msgspec.json.encode(tree)).digest()[:8]) / 2**64 for tree in trees]
     is_out = [share < holdout for share in shares]
-    return Real(
-        fitted=tuple(row for row, out in zip(rows, is_out, strict=True) if not out),
-        holdout=tuple(row for row, out in zip(rows, is_out, strict=True) if out),
-    )
+    return Real(fitted=tuple(compress(rows, map(not_, is_out))), holdout=tuple(compress(rows, is_out)))
 
 
 class Comparer:
@@ -99,13 +98,12 @@ class Comparer:
         A shape has two: the mean rank of its cascades among the data of equal sizes, and the distance of the ranks from
         the middle. Unlike a distance from the data, these tell in which direction a run deviates.
         """
-        ours, found = _Beside(observed, self._real), list[float]()
-        for target in self.targets.values():
-            if target.shape is None:
-                found.append(observed.numbers[str(target.measure)])
-            else:
-                found += _of_ranks(ours.ranks(target.shape))
-        return found
+        ours = _Beside(observed, self._real)
+        return [
+            number
+            for each in self.targets.values()
+            for number in (_of_ranks(ours.ranks(each.shape)) if each.shape else [observed.numbers[str(each.measure)]])
+        ]
 
     def wanted(self) -> list[Datum]:
         """Return the same statistics of the data."""

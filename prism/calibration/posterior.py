@@ -64,20 +64,16 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
         return np.array(found)
 
     def mean(self) -> Floats:
-        found: Floats = self.weights @ self.places
-        return found
+        return np.asarray(self.weights @ self.places)
 
     def correlations(self) -> Floats:
         covariance = _covariance(self.places, self.weights)
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-18))
-        found: Floats = covariance / np.outer(spread, spread)
-        return found
+        return np.asarray(covariance / np.outer(spread, spread))
 
     def draws(self, count: int, seed: int) -> Floats:
         """Return draws of equal weight; (count, parameters)."""
-        chosen = np.random.default_rng(seed).choice(len(self.places), size=count, p=self.weights)
-        found: Floats = self.places[chosen]
-        return found
+        return self.places[np.random.default_rng(seed).choice(len(self.places), size=count, p=self.weights)]
 
 
 class Inference:
@@ -174,20 +170,18 @@ class Inference:
         diagonal = np.arange(len(numbers))
         covariance[:, diagonal, diagonal] += unsure[:, numbers] + errors
         roots = np.linalg.cholesky(covariance)
-        volumes: Floats = np.log(roots[:, diagonal, diagonal]).sum(axis=1)
+        volumes = np.log(roots[:, diagonal, diagonal]).sum(axis=1)
         return np.asarray(np.linalg.solve(roots, apart[:, :, None])[:, :, 0], dtype=np.float64), volumes
 
     def _log_likelihoods(self, predicted: tuple[Floats, Floats, Floats], data: Sequence[Datum]) -> Floats:
         """Return the logarithm of the likelihood of the data at each place, but for a constant."""
         scaled, volumes = self._scaled(predicted, data)
-        found: Floats = -0.5 * (scaled**2).sum(axis=1) - volumes
-        return found
+        return np.asarray(-0.5 * (scaled**2).sum(axis=1) - volumes)
 
 
 def _weights(logarithms: Floats) -> Floats:
     raw = np.exp(logarithms - logarithms.max())
-    found: Floats = raw / raw.sum()
-    return found
+    return np.asarray(raw / raw.sum())
 
 
 def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
@@ -208,14 +202,12 @@ def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.G
     scaled, around = (np.linalg.solve(root, each.T).T for each in (drawn, centres))
     law = np.exp(-0.5 * cdist(scaled, around, "sqeuclidean")).mean(axis=1)
     law /= (2.0 * math.pi) ** (parameters / 2.0) * np.prod(np.diag(root))
-    densities: Floats = np.log(DEFENSIVE + (1.0 - DEFENSIVE) * law)
-    return drawn, densities
+    return drawn, np.log(DEFENSIVE + (1.0 - DEFENSIVE) * law)
 
 
 def _covariance(places: Floats, weights: Floats) -> Floats:
     apart = places - weights @ places
-    found: Floats = (apart * weights[:, None]).T @ apart
-    return found
+    return np.asarray((apart * weights[:, None]).T @ apart)
 
 
 LEARNED_FROM: Final = 300
@@ -318,9 +310,8 @@ def ranked(
         for run in np.flatnonzero(part_of[:TRUTHS] == part):
             known = [each.of_run(float(value), random) for each, value in zip(data, statistics[run], strict=True)]
             posterior = others.posterior(known, draws=TRUTH_DRAWS, seed=int(run))
-            below, same = (
-                posterior.weights @ kind for kind in (posterior.places < places[run], posterior.places == places[run])
-            )
+            own, weights = places[run], posterior.weights
+            below, same = weights @ (posterior.places < own), weights @ (posterior.places == own)
             ranks.append(below + random.random(len(parameters)) * same)
     return [_judged(name, each, len(parameters)) for name, each in zip(parameters, np.array(ranks).T, strict=True)]
 

@@ -61,31 +61,24 @@ class Candidates(NamedTuple):
 def kinds_of(run: OpenRun) -> tuple[str, ...]:
     """Return the kinds that the domain of a run can undo."""
     can = KINDS_OF.get(run.domain_name, ())
-    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can, POSTS: "publish" in can}
-    return tuple(kind for kind in KINDS if needs.get(kind, True))
+    needs = {PEOPLE: "silence", TIES: "unfollow", POSTS: "publish"}
+    return tuple(kind for kind in KINDS if kind not in needs or needs[kind] in can)
 
 
 def candidates_of(run: OpenRun, track: MeasureTrack, since: int, by: Collection[str]) -> list[Candidates]:
-    """Return the candidates of a run. It reads the record, and blocks.
+    """Return the candidates of the wanted kinds in a run. It reads the record, and blocks.
 
     Args:
         track: of the measure; a cascade's candidates are weighed by what they did in it.
         since: the tick from which people fall silent, ties end, and decisions and posts are undone.
-        by: the kinds that are wanted.
     """
     for kind in by:
         if kind not in kinds_of(run):
             can = ", ".join(kinds_of(run))
             raise RunDirectoryError(f"{run.path}: a run of {run.domain_name} has no {kind} to undo; expected {can}")
     found = _Recorded(run, track, since, with_decisions=DECISIONS in by)
-    made: dict[str, Callable[[], Candidates]] = {
-        INTERVENTIONS: found.interventions,
-        PEOPLE: found.people,
-        DECISIONS: found.decisions,
-        TIES: found.ties,
-        POSTS: found.posts,
-    }
-    return [made[kind]() for kind in KINDS if kind in by]
+    makers = (found.interventions, found.people, found.decisions, found.ties, found.posts)  # in the order of `KINDS`
+    return [make() for kind, make in zip(KINDS, makers, strict=True) if kind in by]
 
 
 def only_of(candidates: Candidates, agent: int) -> Candidates:

@@ -94,13 +94,12 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
 
 def has_results_of(record: ExperimentRecord, plan: Plan) -> bool:
     """Return whether an experiment's results are those of a plan, perhaps with other code of PRISM."""
-    planned = record.plan
-    return (
-        planned.meanings == plan.meanings
-        and (planned.experiment.measures, planned.own_code) == (plan.experiment.measures, plan.own_code)
-        and {(cell.condition, cell.seed) for cell in planned.cells}
-        == {(cell.condition, cell.seed) for cell in plan.cells}
-    )
+
+    def decides(each: Plan | PlanFile) -> tuple[object, ...]:
+        cells = {(cell.condition, cell.seed) for cell in each.cells}
+        return each.meanings, each.experiment.measures, each.own_code, cells
+
+    return decides(record.plan) == decides(plan)
 
 
 def current_plan(path: Path) -> PlanFile:
@@ -205,12 +204,10 @@ class OverTime(NamedTuple):
 
 
 def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverTime:
-    by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
-    for cell in record.cells:
-        if cell.state is CellState.DONE and cell.condition in by_condition:
-            by_condition[cell.condition].append(cell)
+    done = [cell for cell in record.cells if cell.state is CellState.DONE]
+    by_condition = {name: [cell for cell in done if cell.condition == name] for name in conditions}
     left_out = sum(max(0, len(cells) - SEEDS_MAX) for cells in by_condition.values())
-    places = list(record.plan.experiment.measures.values())
+    places = record.plan.experiment.measures.values()
     wanted = list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}

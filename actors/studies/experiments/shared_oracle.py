@@ -27,10 +27,8 @@ CAPS = ("max_calls", "max_tokens", "max_usd")
 
 
 class Fallen(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices of one condition, over its cells with a result."""
-
     condition: str
-    answered: int  # choices that the model made
+    answered: int  # choices that the model made, over its cells with a result
     fallbacks: int  # those that took the first option, because it did not
 
 
@@ -71,8 +69,9 @@ def limits_of(asking: Asking) -> Limits:
     found: dict[str, object] = {}
     for name in ("max_concurrency", "rate_per_s", *CAPS):
         values = [getattr(config.oracle, name) for config in asking.configs]
-        largest = None if None in values else max(values, default=None)
-        found[name] = getattr(section, name) if getattr(section, name) is not None else largest
+        found[name] = getattr(section, name)
+        if found[name] is None and None not in values:
+            found[name] = max(values, default=None)
     prices = (config.llm.prices for config in asking.configs)
     if found["max_usd"] is not None and any(each.input is None or each.output is None for each in prices):
         problem = "expected llm.prices.input and llm.prices.output in every condition, got none"
