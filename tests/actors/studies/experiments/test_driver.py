@@ -29,6 +29,11 @@ from tests.actors.studies.experiments.files import write_experiment
 from tests.catalogue import catalogue
 
 
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    return make_plan(write_experiment(tmp_path)).cells[0]
+
+
 def killed(marked: Path, task: Task) -> Done:
     """Kill the process of one cell, when another one is at work too; each try leaves a line."""
     with marked.with_suffix(".tries").open("a") as file:
@@ -82,20 +87,18 @@ def test_cells_that_lose_their_node_are_begun_again(tmp_path: Path) -> None:
 
 
 def test_an_error_of_somebody_elses_code_is_a_problem_of_its_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("in a domain")
 
-    cell = make_plan(write_experiment(tmp_path)).cells[0]
     monkeypatch.setattr("actors.studies.experiments.cells.run", fail)
     assert "raised ZeroDivisionError: in a domain" in work(Task(cell.config, cell_path(tmp_path, cell), {})).problem
 
 
 def test_a_directory_that_another_process_begins_is_not_discarded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cell = make_plan(write_experiment(tmp_path)).cells[0]
     path = cell_path(tmp_path, cell)
     path.mkdir(parents=True)
     monkeypatch.setattr("actors.studies.experiments.cells.LOCKED_WAIT_S", 0.0)
@@ -151,8 +154,7 @@ def test_an_input_file_that_changes_after_the_plan_leaves_no_run_under_the_old_k
     assert count_done(tmp_path) == 1
 
 
-def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path: Path) -> None:
-    cell = make_plan(write_experiment(tmp_path)).cells[0]
+def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(cell: Cell, tmp_path: Path) -> None:
     path = cell_path(tmp_path, cell)
     task = Task(cell.config, path, cell.inputs)
     assert work(task).problem == ""

@@ -16,29 +16,29 @@ PATHS = "population: {graph: {path: graph.txt}}\n"
 RING = "0 1\n1 2\n"
 
 
-def keys(plan: Plan) -> dict[tuple[str, int], str]:
-    return {(cell.condition, cell.seed): cell.key for cell in plan.cells}
+def plan_of(directory: Path, text: str = EXPERIMENT, base: str = BASE) -> Plan:
+    return make_plan(write_experiment(directory, text, base))
+
+
+def keys(plan: Plan) -> set[str]:
+    return {cell.key for cell in plan.cells}
 
 
 def test_a_key_does_not_depend_on_what_changes_no_result(tmp_path: Path) -> None:
-    before = make_plan(write_experiment(tmp_path))
+    before = plan_of(tmp_path)
     changed = BASE + "run: {checkpoint_every_ticks: 7}\nmetrics: {enabled: true, port: 9999}\n"
     text = EXPERIMENT.replace("seeds: 3", "seeds: 4").replace("random:", "other:").replace(", random]", ", other]")
-    after = make_plan(write_experiment(tmp_path, text, changed))
-    assert set(keys(before).values()) < set(keys(after).values())
+    after = plan_of(tmp_path, text, changed)
+    assert keys(before) < keys(after)
     assert before.hash != after.hash
 
 
 def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: Path) -> None:
-    graph = tmp_path / "graph.txt"
-    graph.write_text("0 1\n1 2\n")
-    base = "population: {graph: {path: graph.txt}}\n"
-    first = make_plan(write_experiment(tmp_path, base=base))
-    graph.write_text("0 1\n1 2\n2 0\n")
-    second = make_plan(write_experiment(tmp_path, base=base))
-    third = make_plan(write_experiment(tmp_path, base=base + "feed: {attention: 0.5}\n"))
-    assert not set(keys(first).values()) & set(keys(second).values())
-    assert not set(keys(second).values()) & set(keys(third).values())
+    found = []
+    for graph, base in ((RING, PATHS), (f"{RING}2 0\n", PATHS), (f"{RING}2 0\n", PATHS + "feed: {attention: 0.5}\n")):
+        (tmp_path / "graph.txt").write_text(graph)
+        found.append(keys(plan_of(tmp_path, base=base)))
+    assert len(set.union(*found)) == sum(map(len, found))
 
 
 @catalogue(
@@ -52,11 +52,7 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
         ),
         ("base.yaml", "none.yaml", ":2: base: no such file: none.yaml, beside this file or in "),
         ("design:", "set: {feed.size: 0}\ndesign:", "e.yaml:3: set.feed.size: expected int"),
-        (
-            "rounds.posts",
-            "rounds.pots",
-            "measures.posts: no column 'pots' in rounds.csv: did you mean posts?",
-        ),
+        ("rounds.posts", "rounds.pots", "measures.posts: no column 'pots' in rounds.csv: did you mean posts?"),
         ("likes: likes", "likes: likez", "e.yaml:9: measures.likes: no measure 'likez': did you mean likes?"),
         (
             "likes: likes",
@@ -69,7 +65,7 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
 )
 def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, new: str, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new)))
+        plan_of(tmp_path, EXPERIMENT.replace(old, new))
     assert problem in str(refused.value)
 
 
@@ -89,22 +85,22 @@ def test_measures_are_those_of_the_domain_and_what_a_run_itself_names_is_left_to
 ) -> None:
     text = EXPERIMENT[: EXPERIMENT.index("design:")] + "design: {conditions: {a: {}, b: {feed.size: 3}}}\nseeds: 2\n"
     for place in (*known, "decisions_by_source.llm", "llm.cost_usd", "wall_s"):
-        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
+        plan_of(tmp_path, f"{text}measures: {{m: {place}}}\n", base)
     for place in unknown:
         with pytest.raises(ConfigError, match=f"e.yaml:5: measures.m: no measure '{place}'"):
-            make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
+            plan_of(tmp_path, f"{text}measures: {{m: {place}}}\n", base)
 
 
 def test_a_level_or_a_sampled_value_that_cannot_be_names_its_factor_and_its_condition(tmp_path: Path) -> None:
     before, after = EXPERIMENT.split("design:")[0], "seeds: 3\nmeasures: {likes: likes}\n"
     levels = "design:\n  kind: factorial\n  factors:\n    feed.attention: [0.5, 0.7]\n    feed.size: [3, 0]\n"
     with pytest.raises(ConfigError) as refused:
-        make_plan(write_experiment(tmp_path, before + levels + after))
+        plan_of(tmp_path, before + levels + after)
     said = str(refused.value)
     assert "e.yaml:7: design.factors.feed.size: expected int" in said
     assert said.endswith("got 0 (condition attention=0.5 size=0)")
     with pytest.raises(ConfigError, match=r"base\.yaml:1: feed\.size: expected int"):
-        make_plan(write_experiment(tmp_path, base="feed: {size: 0}\n"))
+        plan_of(tmp_path, base="feed: {size: 0}\n")
 
 
 def test_the_code_of_an_own_measure_is_part_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +110,7 @@ def test_the_code_of_an_own_measure_is_part_of_the_plan(tmp_path: Path, monkeypa
     for body in ("1.0", "2.0", "1.0"):
         (tmp_path / "planned_measures.py").write_text(f"def f(run):\n    return {body}\n")
         sys.modules.pop("planned_measures", None)
-        hashes.append(make_plan(write_experiment(tmp_path, text)).hash)
+        hashes.append(plan_of(tmp_path, text).hash)
     sys.modules.pop("planned_measures", None)
     assert hashes[0] == hashes[2] != hashes[1]
 
@@ -134,9 +130,9 @@ def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
     tmp_path: Path, old: str, new: str, base: str, graph: str, *, is_planned: bool
 ) -> None:
     (tmp_path / "graph.txt").write_text(RING)
-    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=PATHS)), 0).planned
+    planned = record_plan(tmp_path, plan_of(tmp_path, base=PATHS), 0).planned
     (tmp_path / "graph.txt").write_text(graph)
-    changed = make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new) if old else EXPERIMENT, base))
+    changed = plan_of(tmp_path, EXPERIMENT.replace(old, new) if old else EXPERIMENT, base)
     found = record_plan(tmp_path, changed, 6)
     assert found.planned == (planned if is_planned else [])
     notes = [note.partition(":")[0] for note in found.notes]
@@ -148,8 +144,8 @@ def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
 @pytest.mark.slow
 def test_a_planned_hypothesis_that_is_removed_after_results_is_named(tmp_path: Path) -> None:
     second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
-    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT + second)), 0)
-    [note] = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 6).notes
+    record_plan(tmp_path, plan_of(tmp_path, EXPERIMENT + second), 0)
+    [note] = record_plan(tmp_path, plan_of(tmp_path), 6).notes
     assert note.startswith("removed after there were results: posts: random differs from chronological (t): ")
 
 
@@ -167,18 +163,17 @@ def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column
         wrong = (tmp_path / "design.csv").read_text().replace(old, new)
         (tmp_path / "wrong.csv").write_text(wrong)
         with pytest.raises(ConfigError, match=problem.replace("design", "wrong").replace("?", r"\?")):
-            make_plan(write_experiment(tmp_path, text.replace("design.csv", "wrong.csv")))
+            plan_of(tmp_path, text.replace("design.csv", "wrong.csv"))
     (tmp_path / "design.csv").unlink()
-    with pytest.raises(
-        ConfigError, match=r"design\.csv: no such file; expected a CSV file with a condition in each row"
-    ):
-        make_plan(write_experiment(tmp_path, text))
+    missing = r"design\.csv: no such file; expected a CSV file with a condition in each row"
+    with pytest.raises(ConfigError, match=missing):
+        plan_of(tmp_path, text)
 
 
 def test_seeds_that_were_added_after_results_are_said_and_fewer_seeds_are_no_others(tmp_path: Path) -> None:
     notes = []
     for seeds in ("3", "[1, 2]", "[2, 3]", "[3, 4]"):
-        plan = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", f"seeds: {seeds}")))
+        plan = plan_of(tmp_path, EXPERIMENT.replace("seeds: 3", f"seeds: {seeds}"))
         notes.append(record_plan(tmp_path, plan, 6).notes)
     assert notes[:3] == [[], [], []]
     [note] = notes[3]
