@@ -93,23 +93,15 @@ def drawn_in_view(uniform: Draw, normal: Draw) -> tuple[str, str]:
 
 
 class FieldTables(NamedTuple):
-    """The values of fields in one world.
+    """The values of fields in one world."""
 
-    Args:
-        people: the values of people that never change.
-        words: the texts that are numbers in columns.
-        weights: of a post's relevance; patience: the setting of people.
-        places: `{attribute: its column of Tables.attributes}`.
-        of_posts: `{attribute of posts: its column of Tables.given}`.
-    """
-
-    people: People
-    words: Words
+    people: People  # the values of people that never change
+    words: Words  # the texts that are numbers in columns
     topics: dict[str, int]
-    weights: RelevanceConfig
-    patience: int
-    places: Mapping[str, int] = MappingProxyType({})
-    of_posts: Mapping[str, int] = MappingProxyType({})
+    weights: RelevanceConfig  # of a post's relevance
+    patience: int  # the setting of people
+    places: Mapping[str, int] = MappingProxyType({})  # `{attribute: its column of Tables.attributes}`
+    of_posts: Mapping[str, int] = MappingProxyType({})  # `{attribute of posts: its column of Tables.given}`
 
 
 class FieldSource(Naming):

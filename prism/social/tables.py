@@ -90,22 +90,9 @@ TICKS_MAX: Final = 2**30
 
 VIEW_FIELDS: Final = np.dtype(
     [
-        ("id", "i8"),
-        ("origin", "i8"),
-        ("velocity", "f8"),
-        ("popularity", "f8"),
-        ("topic_match", "f8"),
-        ("appeal", "f8"),
-        ("fatigue", "f8"),
-        ("quality", "f8"),
-        ("author", "i4"),
-        ("created", "i4"),
-        ("topics", "i4"),  # the code of the topics
-        ("kind", "i4"),
-        ("likes", "i4"),
-        ("replies", "i4"),
-        ("reshares", "i4"),
-        ("given", "i4"),
+        *((name, "i8") for name in ("id", "origin")),
+        *((name, "f8") for name in ("velocity", "popularity", "topic_match", "appeal", "fatigue", "quality")),
+        *((name, "i4") for name in ("author", "created", "topics", "kind", "likes", "replies", "reshares", "given")),
         ("number", "i4"),  # the number of the post
         ("viewed", "i4"),  # the ticks since it came into view
         ("exposures", "i4"),
@@ -155,64 +142,43 @@ SEEN_SLOTS: Final = 512
 
 
 class Settings(NamedTuple):
-    """The settings that kernels read; they change with an intervention only.
+    """The settings that kernels read; they change with an intervention only."""
 
-    Args:
-        low, high: the people of this shard are those from `low` to before `high`; of the others it has only what their
-            acts change for everybody.
-        score: `prism.kernels.pointer_to` the ranking; choice: to the score by which people choose posts of a file;
-            pattern: to the guards of the chart.
-        offered: the posts of the file that are drawn for somebody who publishes.
-        across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
-        per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
-            limit.
-        inside, outside: the posts of each side of a feed; fill: a value of FILLS.
-        depth, seen_depth, memory: the most numbers of a person in each ring; pool: the posts of a sample.
-        part_size: the originals of a part, on average.
-        patience: ticks after which somebody without a row gets a timeout.
-        notes_feeds: 1 if each feed that is built is an event.
-        share: the configured posts of a feed from out of network, which need not be whole.
-        response: the median ticks until a post reaches a person, 0 for at once; response_sigma, speed_sigma: the
-            spreads of its log over people and over originals.
-        freshness: ticks that weigh as much as a factor of ten in engagements, in a hot feed.
-        quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
-    """
-
-    low: int
-    high: int
-    score: int
-    choice: int
-    pattern: int
-    offered: int
-    across: int
-    is_signed: int
-    per_author: int
-    per_topic: int
-    exposure: int
-    credit: int
-    inside: int
-    outside: int
-    fill: int
-    depth: int
-    seen_depth: int
-    memory: int
-    pool: int
-    part_size: int
+    low: int  # the people of this shard are those from `low` to before `high`
+    high: int  # of the others it has only what their acts change for everybody
+    score: int  # `prism.kernels.pointer_to` the ranking
+    choice: int  # the same to the score by which people choose posts of a file
+    pattern: int  # the same to the guards of the chart
+    offered: int  # the posts of the file that are drawn for somebody who publishes
+    across: int  # the column of the attribute that makes groups, or -1
+    is_signed: int  # 1 if its sign does
+    per_author: int  # the most posts of one author on each side of a feed; 0: no limit
+    per_topic: int  # the most posts of one code of topics there; 0: no limit
+    exposure: int  # a value of EXPOSURES
+    credit: int  # a value of CREDITS
+    inside: int  # the posts of a feed by people who are followed
+    outside: int  # the others
+    fill: int  # a value of FILLS
+    depth: int  # the most numbers of a person in the ring of the timeline
+    seen_depth: int  # in that of cascades seen
+    memory: int  # in the other rings
+    pool: int  # the posts of a sample
+    part_size: int  # the originals of a part, on average
     ticks_per_round: int
-    patience: int
-    window: int
-    may_post: int
-    notes_feeds: int
-    share: float
+    patience: int  # ticks after which somebody without a row gets a timeout
+    window: int  # the first ticks of a round, in which people come online
+    may_post: int  # 1 if a session may begin with an original
+    notes_feeds: int  # 1 if each feed that is built is an event
+    share: float  # the configured posts of a feed from out of network, which need not be whole
     popularity_weight: float
     popularity_half: float
-    freshness: float
+    freshness: float  # ticks that weigh as much as a factor of ten in engagements, in a hot feed
     appeal_power: float
     attention: float
-    quality_sigma: float
-    response: float
-    response_sigma: float
-    speed_sigma: float
+    quality_sigma: float  # the spread of the log of the quality that people share; 0 gives all posts quality 1
+    response: float  # the median ticks until a post reaches a person; 0 for at once
+    response_sigma: float  # the spread of its log over people
+    speed_sigma: float  # the same over originals
 
 
 class Lists(NamedTuple):
@@ -232,37 +198,26 @@ class Ties(NamedTuple):
 
 
 class Interests(NamedTuple):
-    """The interests of people, as bits, `width` bytes each, and as codes in their order; and the topics of each code.
+    """The interests of people, and the topics of each code. A code below the number of interests is that one."""
 
-    A code of topics below the number of interests is that one interest. The topics of code c are
-    `places[starts[c] : starts[c + 1]]`: interests, or greater numbers for what is nobody's interest.
-    """
-
-    bits: NDArray[np.uint8]
+    bits: NDArray[np.uint8]  # the interests of people: `width` bytes each
     width: int
-    topics: int
-    own_starts: Ints
-    own: NDArray[np.int32]
-    starts: Ints
-    places: Ints
-    no_topic: int
+    topics: int  # the number of interests
+    own_starts: Ints  # where the interests of each person start in `own`
+    own: NDArray[np.int32]  # their codes, in the person's order
+    starts: Ints  # the topics of code c are `places[starts[c] : starts[c + 1]]`
+    places: Ints  # interests, or greater numbers for what is nobody's interest
+    no_topic: int  # the code of no topics
 
 
 class ChartTables(NamedTuple):
-    """The outcome of each trigger in each state, which is the group `state * triggers + trigger`.
+    """The outcome of each trigger in each state, which is the group `state * triggers + trigger`."""
 
-    Args:
-        triggers: how many there are.
-        fixed: the outcome of a group in any case; GUARDED if it depends on guards.
-        starts: the place of a group's first pattern in `outcomes`; views: whether its guards read the post in view.
-        outcomes: the outcome of each pattern of guards that hold; UNKNOWN until it is looked up.
-    """
-
-    triggers: int
-    fixed: Ints
-    starts: Ints
-    views: NDArray[np.bool_]
-    outcomes: Ints
+    triggers: int  # how many there are
+    fixed: Ints  # the outcome of a group in any case; GUARDED if it depends on guards
+    starts: Ints  # the place of a group's first pattern in `outcomes`
+    views: NDArray[np.bool_]  # whether its guards read the post in view
+    outcomes: Ints  # of each pattern of guards that hold; UNKNOWN until it is looked up
 
 
 GUARDED: Final = -2
@@ -316,69 +271,45 @@ class Room(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables, for kernels.
-
-    Args:
-        people, posts, details, cascades, trees: records, whose fields are above.
-        due: the tick of each person's next trigger, or NEVER.
-        key: `prism.kernel_rng.keys_of` the seed; salt: the number with which originals are mixed for their parts.
-        feed: the numbers of the posts of each person's latest feed, first to last.
-        timeline, seen: rings of the posts that came to each person, and of the cascades shown.
-        exposed_posts, exposed, engaged: rings of the ids of posts shown, of their cascades, and of the cascades engaged
-            with; one row where cascades are shown once.
-        early: numbers of cascades, ascending.
-        originals: the numbers of originals; part_starts, part_counts: where each part of them starts in `part_origins`
-            and `part_posts`, and how many it has.
-        activity: of each person; rates: the mean of original posts in a session; participation; one row:
-            of everybody.
-        attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
-        own: the values of people that never change and that guards read, a row each.
-        given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
-            that are from no file.
-        given_order: the posts of the file by who may publish them: those of anybody, then those of each person;
-            given_starts: where those of each person start in it, and those of nobody.
-        roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger.
-        inside: the people in each state, and the ticks spent there less the people in it times the ticks.
-        weights: of actions of convinced people, a row for each kind of person, with their sum last; kind_of: the row.
-    """
+    """The tables, for kernels. The fields of records are above; a ring has the latest numbers of a person in a row."""
 
     settings: Settings
-    key: NDArray[np.uint64]
-    salt: np.uint64
-    people: NDArray[Any]
-    due: NDArray[np.int32]
-    feed: NDArray[np.int32]
-    timeline: NDArray[np.int32]
-    seen: NDArray[np.int32]
-    exposed_posts: Ints
-    exposed: NDArray[np.int32]
-    engaged: NDArray[np.int32]
+    key: NDArray[np.uint64]  # `prism.kernel_rng.keys_of` the seed
+    salt: np.uint64  # with which originals are mixed for their parts
+    people: NDArray[Any]  # records, as `posts`, `details`, `cascades` and `trees` are
+    due: NDArray[np.int32]  # the tick of each person's next trigger, or NEVER
+    feed: NDArray[np.int32]  # the numbers of the posts of each person's latest feed, first to last
+    timeline: NDArray[np.int32]  # rings of the posts that came to each person
+    seen: NDArray[np.int32]  # rings of the cascades shown
+    exposed_posts: Ints  # rings of the ids of posts shown; one row where cascades are shown once
+    exposed: NDArray[np.int32]  # rings of their cascades, in the same way
+    engaged: NDArray[np.int32]  # rings of the cascades engaged with, in the same way
     posts: NDArray[Any]
     details: NDArray[Any]
     cascades: NDArray[Any]
     trees: NDArray[Any]
-    early: Ints
-    originals: Ints
-    part_starts: Ints
-    part_counts: Ints
+    early: Ints  # numbers of cascades, ascending
+    originals: Ints  # the numbers of originals
+    part_starts: Ints  # where each part of them starts in `part_origins` and `part_posts`
+    part_counts: Ints  # how many each part has
     part_origins: NDArray[np.uint64]
     part_posts: Ints
     ties: Ties
     interests: Interests
-    activity: NDArray[np.float64]
-    rates: NDArray[np.float64]
-    participation: NDArray[np.float64]
-    attributes: NDArray[np.float64]
-    own: NDArray[np.float64]
-    given: NDArray[np.float64]
-    given_topics: Ints
-    given_order: Ints
-    given_starts: Ints
-    roles: Ints
-    delays: NDArray[np.float64]
-    inside: Ints
-    weights: NDArray[np.float64]
-    kind_of: NDArray[np.int32]
+    activity: NDArray[np.float64]  # of each person
+    rates: NDArray[np.float64]  # the mean of original posts in a session of each person; one row: of everybody
+    participation: NDArray[np.float64]  # of each person; one row: of everybody
+    attributes: NDArray[np.float64]  # of people, as `prism.social.changing` places them
+    own: NDArray[np.float64]  # the values of people that never change and that guards read, a row each
+    given: NDArray[np.float64]  # the attributes of each post of a file; the first row is of posts that are from no file
+    given_topics: Ints  # the code of its topics
+    given_order: Ints  # the posts of the file by who may publish them: those of anybody, then those of each person
+    given_starts: Ints  # where those of each person start in it, and where all end
+    roles: Ints  # of each state
+    delays: NDArray[np.float64]  # of each state: a law, two numbers, and the number of its trigger
+    inside: Ints  # the people in each state, and the ticks spent there less the people in it times the ticks
+    weights: NDArray[np.float64]  # of actions of convinced people, a row for each kind of person, with their sum last
+    kind_of: NDArray[np.int32]  # each person's row of `weights`
     counts: Counts
     events: NDArray[Any]
     room: Room

@@ -333,35 +333,6 @@ def is_own(t: Any, person: Any) -> Any:
 
 
 @kernel
-def begin_cascade(t: Any, post: Any, number: Any) -> None:
-    counts = t.counts.cascades
-    row = counts[col.ROWS]
-    counts[col.ROWS] += 1
-    t.posts[post].cascade = row + counts[col.SHIFT]
-    cascade, tree = t.cascades[row], t.trees[row]
-    cascade.quality, cascade.least_appeal, cascade.across, cascade.engagements = 1.0, 0.0, 0, 0
-    cascade.touched = t.posts[post].created
-    tree.root, tree.root_number, tree.size, tree.deepest = id_of(t, post), number, 1, 0
-
-
-@kernel
-def grow_cascade(t: Any, post: Any) -> None:
-    """Add the reply or reshare in a row to its cascade."""
-    counts, row = t.counts.cascades, row_of(t, t.posts[post].cascade)
-    size = t.trees[row].size + 1
-    depth = max(t.trees[row].deepest, t.details[post].depth)
-    t.trees[row].size, t.trees[row].deepest = size, depth
-    counts[col.BRANCHED] += size == 2
-    counts[col.DEEPEST_OF_ALL] = max(counts[col.DEEPEST_OF_ALL], depth)
-    if size > counts[col.LARGEST_SIZE] or (size == counts[col.LARGEST_SIZE] and depth > counts[col.LARGEST_DEPTH]):
-        counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = (
-            t.trees[row].root,
-            size,
-            depth,
-        )
-
-
-@kernel
 def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
     """Add a row for a new post, and return the row; -1 if there is no room for one, or if the post is withheld.
 
@@ -420,9 +391,16 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
     post = new_post(t, author, tick, col.IS_ORIGINAL)
     if post < 0:
         return post
-    number = post + t.counts.posts[col.BASE]
+    number, counts = post + t.counts.posts[col.BASE], t.counts.cascades
     t.posts[post].topics, t.posts[post].origin = topics, origin
-    begin_cascade(t, post, number)
+    # Its cascade begins.
+    row = counts[col.ROWS]
+    counts[col.ROWS] += 1
+    t.posts[post].cascade = row + counts[col.SHIFT]
+    cascade, tree = t.cascades[row], t.trees[row]
+    cascade.quality, cascade.least_appeal, cascade.across, cascade.engagements = 1.0, 0.0, 0, 0
+    cascade.touched = tick
+    tree.root, tree.root_number, tree.size, tree.deepest = id_of(t, post), number, 1, 0
     t.counts.done[col.PUBLISH] += 1
     note(t, author, col.PUBLISH, id_of(t, post), NO_POST, topics)
     add_original(t, number)
@@ -552,7 +530,14 @@ def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
     row.topics, row.origin, row.cascade = parent.topics, parent.origin, parent.cascade
     t.details[post].given, t.details[post].depth = t.details[above].given, t.details[above].depth + 1
     t.details[post].parent = id_of(t, above)
-    grow_cascade(t, post)
+    # Its cascade grows.
+    counts, tree = t.counts.cascades, t.trees[row_of(t, row.cascade)]
+    size, depth = tree.size + 1, max(tree.deepest, t.details[post].depth)
+    tree.size, tree.deepest = size, depth
+    counts[col.BRANCHED] += size == 2
+    counts[col.DEEPEST_OF_ALL] = max(counts[col.DEEPEST_OF_ALL], depth)
+    if size > counts[col.LARGEST_SIZE] or (size == counts[col.LARGEST_SIZE] and depth > counts[col.LARGEST_DEPTH]):
+        counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = tree.root, size, depth
     return post
 
 

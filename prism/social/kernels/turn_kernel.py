@@ -293,38 +293,25 @@ WAVES = 2
 
 
 class TurnTables(NamedTuple):
-    """Tables of the turns of a chart, by the numbers of their outcomes.
+    """Tables of the turns of a chart, by the numbers of their outcomes."""
 
-    Args:
-        asks: 1 for a question.
-        kinds: the rows of `apply`.
-        settled: the outcome of each question and option plus SETTLED; 0 if it is not known.
-        with_view: whether a trigger carries the post in view, by its number.
-    """
-
-    asks: Ints
-    kinds: Ints
-    settled: Ints
-    with_view: NDArray[np.bool_]
+    asks: Ints  # 1 for a question
+    kinds: Ints  # the rows of `apply`
+    settled: Ints  # the outcome of each question and option plus SETTLED; 0 if it is not known
+    with_view: NDArray[np.bool_]  # whether a trigger carries the post in view, by its number
 
 
 class ChoiceTables(NamedTuple):
-    """The embedded choice.
+    """The embedded choice."""
 
-    Args:
-        key: `prism.kernel_rng.keys_of` its seed; weights: as for `prism.social.kernels.choice_kernel`.
-        constants, forms, sizes: the options of kinds of questions; of_codes: the kind of each number; -1: not known.
-        activity, own: of each person, as columns of what is seen.
-    """
-
-    key: NDArray[np.uint64]
-    weights: Floats
-    constants: Floats
+    key: NDArray[np.uint64]  # `prism.kernel_rng.keys_of` its seed
+    weights: Floats  # as for `prism.social.kernels.choice_kernel`
+    constants: Floats  # of the options of kinds of questions, a row each, as `forms` are
     forms: Ints
-    sizes: Ints
-    of_codes: Ints
-    activity: Floats
-    own: Floats
+    sizes: Ints  # how many options each kind has
+    of_codes: Ints  # the kind of each number; -1: not known
+    activity: Floats  # of each person, as a column of what is seen
+    own: Floats  # the same
 
 
 class WaveRoom(NamedTuple):
@@ -341,32 +328,22 @@ class WaveRoom(NamedTuple):
 
 
 class StretchBuffers(NamedTuple):
-    """Room for the results of some ticks.
+    """Room for the results of some ticks. Questions that were asked before come first."""
 
-    Args:
-        progress: by the places above.
-        counts: updates by their number; turns: how many people were due.
-        who, numbers: of the updates; ends: how many there are after each wave of each tick.
-        asks: how many questions each tick has; events: how many events there are after each wave of each tick.
-        agents, codes, ticks, options, moves: of the questions, with the outcome of each: first those that were asked
-            before.
-        views: what they are about.
-    """
-
-    progress: Ints
-    counts: Ints
-    turns: Ints
-    who: Ints
-    numbers: Ints
-    ends: Ints
-    asks: Ints
-    events: Ints
-    agents: Ints
+    progress: Ints  # by the places above
+    counts: Ints  # updates by their number
+    turns: Ints  # how many people were due in each tick
+    who: Ints  # of the updates
+    numbers: Ints  # of the updates
+    ends: Ints  # how many updates there are after each wave of each tick
+    asks: Ints  # how many questions each tick has
+    events: Ints  # how many events there are after each wave of each tick
+    agents: Ints  # of the questions, as the following are
     codes: Ints
     ticks: Ints
     options: Ints
-    moves: Ints
-    views: NDArray[Any]
+    moves: Ints  # the outcome of each
+    views: NDArray[Any]  # what they are about
 
 
 @kernel

@@ -32,19 +32,13 @@ WORDS = FIRST_TEXT[-1]
 
 
 class TextTables(NamedTuple):
-    """The words of views. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`.
+    """The words of views. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`."""
 
-    Args:
-        names: of everybody.
-        words: of each code of topics WORDS, the topics as msgpack and then the texts.
-        given: the texts of posts of a file.
-    """
-
-    names: NDArray[np.uint8]
+    names: NDArray[np.uint8]  # of everybody
     name_starts: Ints
-    words: NDArray[np.uint8]
+    words: NDArray[np.uint8]  # of each code of topics WORDS, the topics as msgpack and then the texts
     starts: Ints
-    given: NDArray[np.uint8]
+    given: NDArray[np.uint8]  # the texts of posts of a file
     given_starts: Ints
 
 
