@@ -46,11 +46,7 @@ _WORD_BITS: Final = 64
 
 
 class Pointer(types.Type):  # type: ignore[misc]
-    """The type of a pointer to a named tuple, whose fields are read as those of the tuple.
-
-    Args:
-        of: the type of the tuple.
-    """
+    """The type of a pointer to a named tuple of a type, whose fields are read as those of the tuple."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -59,11 +55,7 @@ class Pointer(types.Type):  # type: ignore[misc]
 
 
 class ArrayObject(types.Type):  # type: ignore[misc]
-    """The type of an array as the object that Python has.
-
-    Args:
-        of: the type of the array.
-    """
+    """The type of an array of a type as the object that Python has."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -150,7 +142,6 @@ def bring(_: Any, what: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def called(_: Any, pointer: Any, tables: Any, person: Any, post: Any, tick: Any) -> Any:  # noqa: ARG001
-    """Call a kernel by its address."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         address, *given = arguments
@@ -204,7 +195,6 @@ def _type_of_code(code: Any, _: Any) -> Any:
 
 
 def _type_of(given: Any) -> Any:
-    """Return the type of an argument as `handed` gets it."""
     if isinstance(given, InPlace):
         of = typeof(given.of)
         layout = cpu_target.target_context
@@ -256,7 +246,6 @@ class Compiled:
         return int(self._result.library.get_pointer_to_function(self._name))
 
     def for_file(self) -> tuple[str, str, bytes, list[str]]:
-        """Return the members of `prism.kernels.Kept` after the first."""
         library, result = self._result.library, str(self._result.signature.return_type)
         helpers = sorted(set(re.findall(r"@((?:numba|NRT)_\w+)\(", library.get_llvm_str())))
         return self._name, result, library._get_compiled_object(), helpers  # noqa: SLF001  # numba has no other way

@@ -19,8 +19,7 @@ from prism.rng import SECRET
 
 U = np.uint64
 ALL_BITS: Final = 0xFFFFFFFFFFFFFFFF
-SEED: Final = 4
-"""The place of the seed itself among the words."""
+SEED: Final = 4  # the place of the seed itself among the words
 _KEY = struct.Struct("<qqqq").pack
 _hash = xxhash.xxh3_64_intdigest
 _HALF = U(32)
@@ -46,7 +45,6 @@ def _bits_of_words(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> An
 
 @compiled_as(_bits_of_words)
 def drawn_bits(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
-    """Return the 64 bits of a draw."""
     return U(_hash(_KEY(agent, tick, draw, index), int(key[SEED])))
 
 
@@ -64,7 +62,6 @@ def normal(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
 
 
 def _below_of_words(bound: Any, key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
-    """Return what `below` does."""
     return np.int64(upper_half(drawn_bits(key, agent, tick, draw, index), U(bound)))
 
 
@@ -88,7 +85,6 @@ def pick(weights: Any, count: Any, total: Any, draw: Any) -> Any:
 
 
 def _mixed_words(bits: Any) -> Any:
-    """Return what `mixed_bits` does."""
     bits = bits + _GOLDEN
     bits = (bits ^ (bits >> _30)) * _FIRST
     bits = (bits ^ (bits >> _27)) * _SECOND
@@ -108,7 +104,6 @@ def mixed_bits(bits: Any) -> Any:
 
 
 def _scattered_word(number: Any) -> Any:
-    """Return what `scattered` does."""
     return U(number) * _GOLDEN
 
 
@@ -125,10 +120,8 @@ def scattered(number: Any) -> Any:
 # Delays
 
 CONSTANT, UNIFORM, GEOMETRIC, LOG_NORMAL = range(4)
-DELAY_MAX: Final = 10**9
-"""The most ticks of a delay, whatever its law draws."""
-LEAST_DRAW: Final = 2.0**-54
-"""Replaces a draw of 0, which has no quantile."""
+DELAY_MAX: Final = 10**9  # the most ticks of a delay, whatever its law draws
+LEAST_DRAW: Final = 2.0**-54  # replaces a draw of 0, which has no quantile
 
 
 @kernel

@@ -47,8 +47,7 @@ SWITCH: Final = "PRISM_JIT"
 """The environment variable: 0 runs all kernels as plain Python, 1 compiles them for the smallest run, too."""
 CHECKS: Final = os.environ.get("PRISM_BOUNDS") == "1"
 """True in tests that check every index of every kernel: numba calls kernels then, because they may raise."""
-COMPILER: Final = "prism.kernel_compiler"
-"""The module that imports numba."""
+COMPILER: Final = "prism.kernel_compiler"  # the module that imports numba
 MODULES: Final = (
     "prism.kernels",
     COMPILER,
@@ -66,28 +65,22 @@ MODULES: Final = (
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
 WORTH_LOADING: Final = 50_000
 """The person-ticks from which a run is over sooner with compiled kernels, if they need only be loaded."""
-WORTH_COMPILING: Final = 1_000_000
-"""The person-ticks from which they are compiled where they are not kept yet."""
+WORTH_COMPILING: Final = 1_000_000  # the person-ticks from which they are compiled where they are not kept yet
 UNUSED_S: Final = 30 * 86_400
 """The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
 WAIT_S: Final = 180.0
 """The longest wait for another process that compiles, in seconds: one that hangs must not keep the others."""
 WAIT_STEP_S: Final = 0.1
-READY: Final = "ready"
-"""The name of the file that says that all kernels are kept, beside them."""
+READY: Final = "ready"  # the name of the file that says that all kernels are kept, beside them
 
-_kernels: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""`{kernel: the function that numba compiles in its place}`."""
+_kernels: dict[Callable[..., Any], Callable[..., Any]] = {}  # `{kernel: the function that numba compiles in its place}`
 _called: list[Any] = []
 _generated: dict[tuple[str, bool], ModuleType] = {}
 _pointers: dict[Callable[..., Any], int] = {}
-_refused: list[str] = []
-"""The reasons for which the places of `directory` cannot be used, as it has last found them."""
-_failures: list[str] = []
-"""The first reason for which this process does not keep what it compiles."""
+_refused: list[str] = []  # the reasons for which the places of `directory` cannot be used, as it has last found them
+_failures: list[str] = []  # the first reason for which this process does not keep what it compiles
 _is_compiled = False
-_compiling: Final = Lock()
-"""Held by the thread that compiles: `prism view` builds several runs at once."""
+_compiling: Final = Lock()  # held by the thread that compiles: `prism view` builds several runs at once
 
 
 def kernel(function: F) -> F:
@@ -138,7 +131,6 @@ def bring(what: Any) -> None:
 
 
 def handed_over(records: Any) -> Any:
-    """Return an array of records as kernels get it from Python."""
     return records if _is_compiled else python_rows(records)
 
 
@@ -151,12 +143,10 @@ _row_of: Final = cache(np.ctypeslib.as_ctypes_type)
 
 
 def upper_half(left: Any, right: Any) -> Any:
-    """Return the upper 64 bits of a product of 128 bits."""
     return np.uint64(int(left) * int(right) >> 64)
 
 
 def called(pointer: int, tables: Any, person: Any, post: Any, tick: Any) -> Any:
-    """Return the result of a kernel that another one has a pointer to: see `pointer_to`."""
     return _called[pointer](tables, person, post, tick)
 
 
@@ -267,7 +257,6 @@ def generated(name: str, text: str) -> ModuleType:
 
 
 def _note_failure(error: OSError) -> None:
-    """Warn, once in a process, that a compiled kernel is not kept."""
     if not _failures:
         _failures.append(str(error.strerror or error))
         _log.warning(
@@ -315,7 +304,6 @@ def forget_unused(place: Path) -> None:
 
 @cache
 def _name() -> str:
-    """Return the name of the directory: by the text of the kernels, and by the versions."""
     root = Path(__file__).parent.parent
     text = b"".join((root / f"{name.replace('.', '/')}.py").read_bytes() for name in MODULES)
     about = f"{version('numba')} {version('llvmlite')} {version('numpy')} {sys.version_info} {CHECKS}".encode()
@@ -347,8 +335,7 @@ _ROWS, _COLUMNS = 1, 2
 _LAYOUT: Final = 0x500 | _ROWS
 """The flags of an array that change its type: aligned, writeable, and contiguous by rows, or else by columns."""
 _loading: Final = Lock()
-_loaded: Final[list[Any]] = []
-"""Keeps what is loaded: machine code ends with its library."""
+_loaded: Final[list[Any]] = []  # keeps what is loaded: machine code ends with its library
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -426,7 +413,6 @@ class MachineCode:
 
     @property
     def in_numba(self) -> Any:
-        """The kernel as kernels that numba compiles call it."""
         return compiler().in_numba(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -519,7 +505,6 @@ def _linker() -> Any:
 
 @cache
 def _processor() -> str:
-    """Return the hash of the processor for which numba compiles."""
     binding = import_module("llvmlite.binding")
     about = f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
     return sha256(about.encode()).hexdigest()

@@ -21,16 +21,11 @@ import zstandard
 from prism.rows import LENGTH, Bytes, Heap, Numbers, Values
 from prism.tables import HEAPS
 
-_DESCENTS: Final = 8
-"""Numbers become differences if at most one in so many is less than the one before it."""
+_DESCENTS: Final = 8  # numbers become differences if at most one in so many is less than the one before it
 
 
 def in_planes(values: Numbers, *, may_ascend: bool = True) -> tuple[bool, bytes]:
-    """Return whether little-endian numbers became differences, and their bytes in planes.
-
-    Args:
-        may_ascend: False never makes differences.
-    """
+    """Return whether little-endian numbers became differences, and their bytes in planes."""
     width = values.itemsize
     may_ascend = may_ascend and values.dtype.kind != "f"
     ascends = may_ascend and np.count_nonzero(values[1:] < values[:-1]) * _DESCENTS < len(values)
@@ -44,10 +39,7 @@ def in_planes(values: Numbers, *, may_ascend: bool = True) -> tuple[bool, bytes]
 
 
 def out_of_planes(planes: Bytes, dtype: str, count: int, *, ascends: bool = False) -> Numbers:
-    """Return numbers from their bytes in planes.
-
-    Args:
-        ascends: whether they became differences.
+    """Return numbers from their bytes in planes, or of differences if the numbers ascend.
 
     Raises:
         ValueError: these are not the bytes of so many numbers.
@@ -88,12 +80,10 @@ _LENGTHS, _WIDE = np.dtype("<u4"), np.dtype("<u8")
 
 
 def length_of(values: Values) -> int:
-    """Return the bytes of a column in payloads."""
     return _LENGTHS.itemsize * len(values) + len(values.data) if isinstance(values, Heap) else int(values.nbytes)
 
 
 def seal(values: Values) -> tuple[Form, bytes]:
-    """Return the form of a column, and its bytes."""
     distinct = values
     if isinstance(values, Heap):
         ascends, data, known = False, _texts_in_planes(values), dict[bytes, int]()
@@ -114,10 +104,7 @@ def seal(values: Values) -> tuple[Form, bytes]:
 
 
 def unseal(data: bytes, form: Form, dtype: str, rows: int, length: int) -> Values:
-    """Return a column.
-
-    Args:
-        length: its bytes in payloads. No more than a few times as much memory is taken.
+    """Return a column, with no more than a few times the memory of its length, which is its bytes in payloads.
 
     Raises:
         ValueError, IndexError: these are not the bytes of such a column.

@@ -80,8 +80,7 @@ class ChangingAttributes:
         own = {f"agent.{name}": name for name in declared}
         self.fields = {name: own_field(place, declared[name]) for place, name in own.items() if place in used}
         """`{attribute: its field}`, in the order of the columns."""
-        self.places = {name: place for place, name in enumerate(self.fields)}
-        """`{attribute: its column}`."""
+        self.places = {name: place for place, name in enumerate(self.fields)}  # `{attribute: its column}`
         self.tables = tables._replace(places=self.places)
         self.of_authors = tuple(name for name in self.fields if f"author.{name}" in read)
         changed = {change.name for change in behaviour.all_changes}

@@ -80,8 +80,7 @@ class ChoiceOracle(Oracle[AgentState]):
         }
         self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
         self._weights = np.array([getattr(coefficients, name) for name in WEIGHTS])
-        self.people: People | None = None
-        """The people in columns; without them, each question is answered by itself."""
+        self.people: People | None = None  # the people in columns; without them, each question is answered by itself
         self._of_traits: tuple[People, Floats] | None = None
         self._own_of: tuple[People, Floats | None] | None = None
         """People, and the part of V of the traits and own attributes of each, if none of these changes."""
@@ -242,7 +241,6 @@ class ChoiceOracle(Oracle[AgentState]):
         return found
 
     def _options(self, key: tuple[str, ...]) -> tuple[Floats, Ints]:
-        """Return the constant and the form of each option of a state and trigger."""
         if key not in self._kinds:
             state, trigger, *options = key
             constants, forms = list[float](), list[int]()

@@ -247,7 +247,6 @@ def ranking_fields(people: PopulationConfig) -> dict[str, Field]:
 
 
 def _ranking(algorithm: str, people: PopulationConfig) -> Expression:
-    """Return the expression of an algorithm: that of its name, or itself."""
     return _parsed(ALGORITHMS.get(algorithm, algorithm), ranking_fields(people), KEY)
 
 

@@ -113,8 +113,7 @@ def is_constant(values: Floats) -> bool:
     return not len(values) or bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
-DIGITS = 6
-"""The digits of a measure: the last ones of a float depend on the processor."""
+DIGITS = 6  # the digits of a measure: the last ones of a float depend on the processor
 _OF_GROUPS = {"ei_index": ei_index, "modularity": modularity, "assortativity": nominal_assortativity}
 
 
@@ -162,10 +161,8 @@ class Moment:
 
 
 DAY_S: Final = 86_400.0
-NOTABLE: Final = 0.05
-"""The difference between realised and configured out-of-network share from which on a run warns."""
-OFF: Final = 0.01
-"""The same of shares that are drawn or wired to be exact."""
+NOTABLE: Final = 0.05  # the difference between realised and configured out-of-network share from which on a run warns
+OFF: Final = 0.01  # the same of shares that are drawn or wired to be exact
 
 
 class Realised:
@@ -225,11 +222,7 @@ class Realised:
 
 
 def unlike_configured(world: Mapping[str, Any]) -> Iterator[NotAsConfigured]:
-    """Yield the shares that came out otherwise than configured: of strangers' posts, of equals' ties, of the margins.
-
-    Args:
-        world: the world's part of a summary; that of another domain has none of these.
-    """
+    """Yield the shares that came out otherwise than configured, if the world's part of a summary has them."""
     feed = world.get("feed")
     if feed and world.get("posts_shown"):
         share, short = feed["out_of_network"], feed["short"]

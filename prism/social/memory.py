@@ -94,12 +94,10 @@ class Memory:
     # What takes place
 
     def in_view(self, updates: Updates) -> InView:
-        """Return the posts that the people of a wave, which is not applied yet, have seen and still have in view.
-
-        A post that came into view when the round ended has not been seen.
-        """
+        """Return the posts that the people of a wave, which is not applied yet, have seen and still have in view."""
         state, agents = self._network.state, updates.agents
         remember = True if self._people is None else self._people[agents]
+        # A post that came into view when the round ended has not been seen.
         sees = np.array([kind.trigger == "sees_post" for kind in updates.kinds], dtype=np.bool_)[updates.codes]
         rows = state.t.people[agents]
         has = remember & (rows["current"] >= self._network.living.first) & (sees | (rows["entered"] > rows["came"]))

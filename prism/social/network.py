@@ -58,8 +58,7 @@ _NUMBERS: Final = (
 )
 """The numbers of a view, in the order in which `PostView` has them."""
 _numbers_of: Final = attrgetter(*_NUMBERS)
-_ROOM: Final = 2 + 2 * NUMBER_BYTES + 2 + FIELDS * NUMBER_BYTES
-"""The most bytes of a trigger but for the texts in it."""
+_ROOM: Final = 2 + 2 * NUMBER_BYTES + 2 + FIELDS * NUMBER_BYTES  # the most bytes of a trigger but for the texts in it
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -172,8 +171,7 @@ class Network:
         self.cascades = Cascades(self.state)
         self.living = LivingPosts(self.state)
         self.from_outside = 0
-        self.is_written = True
-        """True if what takes place is written down; a shard leaves that to the engine's world."""
+        self.is_written = True  # True if what takes place is written down; a shard leaves that to the engine's world
         self.happened: list[Happened] = []
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
@@ -199,11 +197,7 @@ class Network:
         self.state.use(feed, relevance)
 
     def change_ties(self, changed: Mapping[tuple[int, int], bool]) -> None:
-        """Let people follow others from now on, or not. Posts that are in a timeline stay there.
-
-        Args:
-            changed: `{(follower, followee): whether the one follows the other}`.
-        """
+        """Let people follow others, `(follower, followee)`, from now on, or not. Posts in a timeline stay there."""
         followees = self.state.t.ties.followees
         self.pending = [
             (person, other, col.FOLLOW if follows else col.UNFOLLOW)

@@ -25,8 +25,7 @@ from prism.social.posts.post_file import GivenPost
 from prism.social.tables import Counts, Interests, Lists, Room, Settings, Tables, Ties, grown, widened
 from prism.social.ties.graph import FollowGraph
 
-SPARE = 4
-"""The places that even a short list gets behind it when it moves."""
+SPARE = 4  # the places that even a short list gets behind it when it moves
 
 
 class PeopleLists:
@@ -81,12 +80,7 @@ def lists_of(size: int, rows: Rows) -> Lists:
 
 
 class Rings:
-    """The latest numbers of every person. A row is a ring: a new number takes the oldest's place.
-
-    Args:
-        rows: a row for each person.
-        ends: the place of each person's next number; counts: the numbers that each person has.
-    """
+    """The latest numbers of every person. A row is a ring: a new number takes the oldest's place, which `ends` has."""
 
     def __init__(self, rows: NDArray[Any], ends: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         self.rows, self._ends, self._counts = rows, ends, counts
@@ -132,8 +126,7 @@ class Rings:
 
 NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 FIRST_ROOM: Final = 1024
-NUMBERS_MAX: Final = 2**31 - 1
-"""The most posts of a run: their numbers are in rows of 32 bits."""
+NUMBERS_MAX: Final = 2**31 - 1  # the most posts of a run: their numbers are in rows of 32 bits
 
 RINGS: Final[Mapping[str, tuple[str, str]]] = {
     "timeline": ("came_end", "came_count"),
@@ -170,21 +163,16 @@ class SocialState:
         self._followers: PeopleLists | None = None
         self._muted: PeopleLists | None = None
         names, interests = interests_of(population.personas)
-        self.topics: list[tuple[str, ...]] = [*((name,) for name in names), ()]
-        """The topics of posts, by their code."""
+        self.topics: list[tuple[str, ...]] = [*((name,) for name in names), ()]  # the topics of posts, by their code
         self._codes = {topics: code for code, topics in enumerate(self.topics)}
-        self.places = {name: place for place, name in enumerate(names)}
-        """The place of each topic: interests first."""
-        self.ranking_of: Callable[[str], Callable[..., Any]] = self._plain_ranking
-        """Returns the kernel of an algorithm."""
+        self.places = {name: place for place, name in enumerate(names)}  # the place of each topic: interests first
+        self.ranking_of: Callable[[str], Callable[..., Any]] = self._plain_ranking  # returns the kernel of an algorithm
         self.across = -1, 0
         """The column of the attribute that makes groups of people, and 1 if its sign does; -1: there are none."""
         self.given: tuple[GivenPost, ...] = (GivenPost("", (), {}),)
         """The posts of a file, by their number; the first one stands for no such post."""
-        self.at_once = 1
-        """The most posts of one act."""
-        self.texts: dict[int, str] = {}
-        """`{number: what the author wrote}` of the posts that have a text of their own."""
+        self.at_once = 1  # the most posts of one act
+        self.texts: dict[int, str] = {}  # `{number: what the author wrote}` of the posts that have a text of their own
         self._hold = Held()
         self.t = _tables(population.size, interests, _ties(population.graph), seed)
         self.t = self.t._replace(settings=self.t.settings._replace(quality_sigma=float(quality_sigma)))
@@ -290,12 +278,7 @@ class SocialState:
     # Ties
 
     def change_ties(self, people: Ints, others: Ints, effects: Ints) -> None:
-        """Change ties that are not so already, each once.
-
-        Args:
-            people: whose ties they are; others: to whom.
-            effects: FOLLOW, UNFOLLOW or MUTE.
-        """
+        """Change people's ties to others that are not so already, each once, by FOLLOW, UNFOLLOW or MUTE."""
         follows, mutes = effects == col.FOLLOW, effects == col.MUTE
         if not mutes.all():
             self._followees = self._followees or PeopleLists(self.t.ties.followees)

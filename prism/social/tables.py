@@ -40,8 +40,7 @@ PERSON_FIELDS: Final = np.dtype(
         ("barred", "i1"),  # 1 once the person is quarantined
     ]
 )
-RING_MAX: Final = 65_535
-"""The most numbers of a person in a ring."""
+RING_MAX: Final = 65_535  # the most numbers of a person in a ring
 
 POST_FIELDS: Final = np.dtype(
     [
@@ -73,7 +72,7 @@ CASCADE_FIELDS: Final = np.dtype(
         ("engagements", "i4"),
         ("across", "i4"),  # of these, the ones by people of another group than the root's author
         ("touched", "i4"),  # the tick of the latest engagement
-    ],
+    ]
 )
 """The fields of a cascade that feeds read."""
 TREE_FIELDS: Final = np.dtype(
@@ -85,8 +84,7 @@ TREE_FIELDS: Final = np.dtype(
     ]
 )
 """The other fields of a cascade."""
-TICKS_MAX: Final = 2**30
-"""The most ticks of a run: the sum of a tick and a delay fits into 32 bits."""
+TICKS_MAX: Final = 2**30  # the most ticks of a run: the sum of a tick and a delay fits into 32 bits
 
 VIEW_FIELDS: Final = np.dtype(
     [
@@ -116,18 +114,15 @@ LIKE, REPLY, RESHARE, PUBLISH, FEED, FOLLOW, UNFOLLOW, MUTE, FOLLOW_ROOT = range
 """The numbers of effects, which are those of pending actions; 0 is none. From FOLLOW_ROOT on are, in the same order,
 those on the author of the root."""
 TO_ROOT_AUTHOR: Final = FOLLOW_ROOT - FOLLOW
-IS_ORIGINAL, IS_REPLY, IS_RESHARE = range(3)
-"""The numbers of kinds of posts."""
+IS_ORIGINAL, IS_REPLY, IS_RESHARE = range(3)  # the numbers of kinds of posts
 FEED_READY, WANTS_TO_POST, SEES_POST, DECIDES, IGNORES, TIMEOUT, ROUND_ENDS = range(1, 8)
 """The numbers of triggers that the world sends; those of the chart's delays follow."""
 NEVER: Final = -1
 CLOSED: Final = -1
 FOREVER: Final = -1
-UNMOVED: Final = -1
-"""The target of a turn that moves nobody."""
+UNMOVED: Final = -1  # the target of a turn that moves nobody
 
-NO_ROLE, OFFLINE, BROWSE, ATTEND = range(4)
-"""Roles of states."""
+NO_ROLE, OFFLINE, BROWSE, ATTEND = range(4)  # roles of states
 ATTRIBUTE: Final = 10
 """The law of a delay, beside those of `prism.kernel_rng`, that is a person's, by a column of `attributes`."""
 ONCE, SIMPLE, COMPLEX = range(3)
@@ -220,10 +215,8 @@ class ChartTables(NamedTuple):
     outcomes: Ints  # of each pattern of guards that hold; UNKNOWN until it is looked up
 
 
-GUARDED: Final = -2
-"""Stands for an outcome that depends on guards."""
-UNKNOWN: Final = -3
-"""Stands for the outcome of a pattern of guards that has not been looked up yet."""
+GUARDED: Final = -2  # stands for an outcome that depends on guards
+UNKNOWN: Final = -3  # stands for the outcome of a pattern of guards that has not been looked up yet
 DRAWS: Final = 1 << 20
 """Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 

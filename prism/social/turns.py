@@ -61,10 +61,8 @@ from prism.statechart import Oracle
 from prism.statechart.statechart import Rows, Statechart
 from prism.statechart.transitions import Choice, Transition
 
-LIMIT: Final = 8192
-"""The updates after which the event loop gets a turn: 5 to 10 ms of work."""
-LIMIT_PLAIN: Final = 256
-"""The same in plain Python: about 20 ms."""
+LIMIT: Final = 8192  # the updates after which the event loop gets a turn: 5 to 10 ms of work
+LIMIT_PLAIN: Final = 256  # the same in plain Python: about 20 ms
 GUARDS_MAX: Final = 12
 """The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
 
@@ -81,8 +79,7 @@ class SocialTurns(Turns):
         self._intentions = Intentions(intentions)
         self.forms: list[Kind] = []
         self._numbers: dict[Kind, int] = {}
-        self._choices: dict[int, Choice[Any]] = {}
-        """`{number of a question: its options}`."""
+        self._choices: dict[int, Choice[Any]] = {}  # `{number of a question: its options}`
         self.asked: dict[int, QuestionKind] = {}
         self._wave: WaveRoom | None = None
         self._log: StretchBuffers | None = None
@@ -266,7 +263,6 @@ class SocialTurns(Turns):
         )
 
     def _rooms(self, people: int, forms: int, options: int, ticks: int) -> tuple[WaveRoom, StretchBuffers]:
-        """Return room for a wave and for a stretch, in which nothing is counted yet."""
         # Nobody has more than one trigger in a tick, and a decision beside it. If more ask than there is room for, the
         # engine takes their wave. Memory that is not written is not taken.
         asks = LIMIT + people
@@ -359,8 +355,7 @@ def log_of(updates: int, asks: int, forms: int, ticks: int) -> StretchBuffers:
     return StretchBuffers(progress=_ints(WAVE + 1), counts=_ints(forms), views=views, **found)
 
 
-_so_far: Final = [0]
-"""The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
+_so_far: Final = [0]  # the person-ticks of all runs of this process that were made ready: a worker does many small ones
 _called: Final[list[bool]] = []
 
 

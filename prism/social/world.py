@@ -62,13 +62,7 @@ from prism.kernel_rng import CONSTANT
 from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, NO_CHANGES, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.field_source import (
-    FieldTables,
-    Words,
-    post_choice_kernel,
-    ranking_kernel,
-    scored_by,
-)
+from prism.social.field_source import FieldTables, Words, post_choice_kernel, ranking_kernel, scored_by
 from prism.social.kernels import post_kernel, turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, EFFECT, KIND_COLUMNS, TARGET
 from prism.social.measures import Moment, Realised
@@ -92,10 +86,8 @@ _OF_EVERYBODY: Final = (
 )
 """The fields of people that checkpoints have a column of each for, beside the tick of the next trigger."""
 _ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND: col.ATTEND}
-_OF_PEOPLE: Final = ("people", "feed", *RINGS)
-"""The tables with a row for each person."""
-_SESSION: Final = 0.02
-"""The work for a person who stays offline, as a share of that for one who comes online."""
+_OF_PEOPLE: Final = ("people", "feed", *RINGS)  # the tables with a row for each person
+_SESSION: Final = 0.02  # the work for a person who stays offline, as a share of that for one who comes online
 
 
 def check_shards(config: Config) -> None:
@@ -151,8 +143,7 @@ class SocialWorld(World):
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
         self.realised = Realised(self.network.state, self._names, config.simulation.tick_seconds)
         self.ticks = 0
-        self.drafts: dict[int, str] = {}
-        """`{agent: the text that a model wrote for its next post}`."""
+        self.drafts: dict[int, str] = {}  # `{agent: the text that a model wrote for its next post}`
         self.interventions: list[InterventionConfig] = []
         self._with_view = _WITH_VIEW | {
             row.trigger
@@ -198,7 +189,6 @@ class SocialWorld(World):
 
     @property
     def people(self) -> NDArray[Any]:
-        """The records of people: `prism.social.tables` has their fields."""
         return self.network.state.t.people
 
     def prepare(self) -> None:
@@ -376,7 +366,6 @@ class SocialWorld(World):
         return {**rows, ATTRIBUTES.name: (agents[order], names.at(order), values.at(order))}
 
     def kind_rows(self, kinds: Sequence[Kind]) -> Ints:
-        """Return kinds of updates as kernels read them."""
         if kinds is not self._latest[0] or len(kinds) != self._latest[1]:
             rows = np.array([*map(self._kind_row, kinds)], dtype=np.int64).reshape(-1, KIND_COLUMNS)
             self._latest = kinds, len(rows), rows
@@ -678,7 +667,6 @@ class SocialWave(Wave[PostView]):
 
 
 def _taken(counts: Ints) -> Ints:
-    """Return counts, which begin at 0 again."""
     found = counts.copy()
     counts[:] = 0
     return found

@@ -13,8 +13,7 @@ from prism.social.posts.post import Post, author_of
 from prism.social.tables import NEWEST, OLDEST, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.social.acts import cascades_of, opened, roots_of
 
-Row = tuple[float, int, int, int, int]
-"""The score, tick, hash, id and root of a post: the largest is shown first."""
+Row = tuple[float, int, int, int, int]  # the score, tick, hash, id and root of a post: the largest is shown first
 
 
 def feed_for(network: Network, agent: int, tick: int) -> list[int]:

@@ -96,8 +96,7 @@ class Seen:
         self.run = Run(config_of(**feed), behaviour=chart)
         self.world = self.run.world
         self.events: list[Any] = []
-        self.views: dict[tuple[int, int], PostView] = {}
-        """`{(tick, person): the post in view}`."""
+        self.views: dict[tuple[int, int], PostView] = {}  # `{(tick, person): the post in view}`
 
     async def tick(self) -> list[Any]:
         """Run one tick, and return what has taken place in it."""
@@ -166,8 +165,7 @@ async def test_an_agent_and_its_oracle_read_the_attributes_as_they_are_now() -> 
 
 
 @catalogue(
-    ("to", "expected"),
-    [("1 / 0", None), ("100", 1.0), ("-1e9 * 1e9", -1.0), ("0 / 0", None), ("draw.normal * 0", 0.0)],
+    ("to", "expected"), [("1 / 0", None), ("100", 1.0), ("-1e9 * 1e9", -1.0), ("0 / 0", None), ("draw.normal * 0", 0.0)]
 )
 async def test_a_number_stays_in_its_range_and_what_has_no_value_changes_nothing(
     to: str, expected: float | None

@@ -48,8 +48,7 @@ from tests.social.people import persona, view
 from tests.social.scalar_feed import feed_for, pool_of, roots_in
 
 ADA, BO, CY, DI = range(4)
-TIES = [(BO, ADA), (CY, ADA), (DI, BO)]
-"""Bo and Cy follow Ada, Di follows Bo."""
+TIES = [(BO, ADA), (CY, ADA), (DI, BO)]  # Bo and Cy follow Ada, Di follows Bo
 
 
 def network(**feed: Any) -> Network:

@@ -23,10 +23,8 @@ from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
 
-Settings = dict[str, object]
-"""Settings of a run by their dotted names, with `__` for a dot."""
-PRECISION = 1e-12
-"""The rounding of sums of numbers up to 1 in another order."""
+Settings = dict[str, object]  # settings of a run by their dotted names, with `__` for a dot
+PRECISION = 1e-12  # the rounding of sums of numbers up to 1 in another order
 
 
 class Rounds:

@@ -23,8 +23,7 @@ SCALE = 7
 WEIGHTS = ("topic", "tie", "popularity", "fatigue", "quality", "exposure", "activity", "scale")
 """The weights, in the order of the columns up to the activity, and the scale."""
 
-AGENT, TICKS, INDEX = range(3)
-"""The columns of a draw: as `prism.rng.uniform` takes them."""
+AGENT, TICKS, INDEX = range(3)  # the columns of a draw: as `prism.rng.uniform` takes them
 
 
 def sum_by_parts(values: Any, room: Any) -> Any:

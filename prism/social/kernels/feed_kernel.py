@@ -20,8 +20,7 @@ from prism.social.kernels.post_kernel import bits_for, follows, has_muted, id_of
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
 _SLOT: Final = col.SEEN_SLOTS - 1
-_SEEN, _OWN = 1, 2
-"""The bits of a slot: the reader has seen a cascade of it; a candidate of the own side is of one."""
+_SEEN, _OWN = 1, 2  # the bits of a slot: the reader has seen a cascade of it; a candidate of the own side is of one
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 

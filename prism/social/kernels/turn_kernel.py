@@ -36,8 +36,7 @@ TARGET, IS_END, EFFECT, TO_BE, BARS, CHANGE = range(6)
 number of the effect; the number of the action that is pending from then on, or -1 for what was; 1 if it is a
 quarantine; and the number of the changes of attributes, of which the world takes care before."""
 KIND_COLUMNS = 6
-AHEAD = 8
-"""The people of a wave whose records are fetched while others take their turns."""
+AHEAD = 8  # the people of a wave whose records are fetched while others take their turns
 
 
 @kernel
@@ -280,16 +279,13 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
 
 # Some ticks in one call
 
-OPTIONS_MAX: Final = 64
-"""A question with as many options or more is asked by its agent alone."""
-SETTLED: Final = 2
-"""Is added to the outcome of an option that is known."""
+OPTIONS_MAX: Final = 64  # a question with as many options or more is asked by its agent alone
+SETTLED: Final = 2  # is added to the outcome of an option that is known
 
 DONE, ASKED, NEXT, UPDATES, WAVE = range(5)
 """The places of the results of a call: the ticks, the questions, those whose answers have taken effect, the updates,
 and the number of people in the wave that is left to the engine, or -1."""
-WAVES = 2
-"""The waves of a tick: triggers, and then decisions."""
+WAVES = 2  # the waves of a tick: triggers, and then decisions
 
 
 class TurnTables(NamedTuple):

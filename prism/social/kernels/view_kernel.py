@@ -22,13 +22,11 @@ _TEXT = int(Draw.TEXT)
 _BYTE = U(0xFF)
 _FLOAT = Struct(">Bd").pack
 
-FIELDS = 19
-"""The fields of a view, of which most are numbers."""
+FIELDS = 19  # the fields of a view, of which most are numbers
 
 FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
 """The place of the first text of originals, of replies and of reshares among the words of a code of topics."""
-WORDS = FIRST_TEXT[-1]
-"""The words of each code of topics: its topics, and the texts of posts about the first of them."""
+WORDS = FIRST_TEXT[-1]  # the words of each code of topics: its topics, and the texts of posts about the first of them
 
 
 class TextTables(NamedTuple):
