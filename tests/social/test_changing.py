@@ -70,43 +70,25 @@ def behaviour(changes: str = "{seen: agent.seen}", effect: str = "like", when: s
     return social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared))
 
 
-def config_of(**feed: Any) -> Config:
-    settings = {
-        "simulation": {"rounds": 4, "ticks_per_round": TICKS, "seed": 5},
-        "population": {
-            "size": PEOPLE,
-            "posts_per_session": 0.5,
-            "activity": {"mean": 0.9},
-            "attributes": ATTRIBUTES,
-            "graph": {"kind": "barabasi_albert", "degree": 6},
-        },
-        "feed": {"size": 8, "out_of_network": 0.5, **feed},
-    }
-    return plain_config(**settings)
+def config_of() -> Config:
+    people: dict[str, Any] = {"size": PEOPLE, "posts_per_session": 0.5, "activity": {"mean": 0.9}}
+    people |= {"attributes": ATTRIBUTES, "graph": {"kind": "barabasi_albert", "degree": 6}}
+    simulation = {"rounds": 4, "ticks_per_round": TICKS, "seed": 5}
+    return plain_config(simulation=simulation, population=people, feed={"size": 8, "out_of_network": 0.5})
 
 
-class Seen:
-    """A run that is looked at after each tick.
+class Seen(Run):
+    """A run that is looked at after each tick."""
 
-    Args:
-        chart: what people live by.
-    """
-
-    def __init__(self, chart: Behaviour[Any], **feed: Any) -> None:
-        self.run = Run(config_of(**feed), behaviour=chart)
-        self.world = self.run.world
-        self.events: list[Any] = []
+    def __init__(self, chart: Behaviour[Any]) -> None:
+        super().__init__(config_of(), behaviour=chart)
         self.views: dict[tuple[int, int], PostView] = {}  # `{(tick, person): the post in view}`
 
-    async def tick(self) -> list[Any]:
+    async def step(self) -> list[Any]:
         """Run one tick, and return what has taken place in it."""
-        await self.run.advance(1)
-        for trigger in self.run.triggers[-1]:
-            if trigger.context is not None:
-                self.views[trigger.tick, trigger.agent] = trigger.context
-        events = events_in(self.run.tick - 1, self.world.take_rows())
-        self.events += events
-        return events
+        await self.advance(1)
+        self.views |= {(each.tick, each.agent): each.context for each in self.triggers[-1] if each.context is not None}
+        return events_in(self.tick - 1, self.world.take_rows())
 
     def value(self, name: str) -> list[Any]:
         found = self.world.changing.column(f"agent.{name}")
@@ -123,14 +105,14 @@ NEAR = "{to: agent.opinion + 0.3 * (author.opinion - agent.opinion), when: abs(a
 
 async def test_all_who_act_in_a_tick_read_what_held_when_it_began() -> None:
     seen, changed = Seen(behaviour(f"{{opinion: {NEAR}, seen: agent.seen + 1.4, camp: author.camp, moved: true}}")), 0
-    camps = [persona.attributes["camp"] for persona in seen.run.domain.population.personas]
+    camps = [persona.attributes["camp"] for persona in seen.domain.population.personas]
     for _ in range(4 * TICKS):
         before, counted, camps_before = seen.value("opinion"), seen.value("seen"), seen.value("camp")
         assert camps_before == camps
         expected = {}
-        events = await seen.tick()
-        for update in seen.run.updates:
-            if update.tick == seen.run.tick - 1 and update.trigger == "sees_post":
+        events = await seen.step()
+        for update in seen.updates:
+            if update.tick == seen.tick - 1 and update.trigger == "sees_post":
                 author = seen.views[update.tick, update.agent].author
                 camps[update.agent] = camps_before[author]
                 expected["seen", update.agent] = min(floor(counted[update.agent] + 1.4 + 0.5), 5)
@@ -152,10 +134,10 @@ async def test_all_who_act_in_a_tick_read_what_held_when_it_began() -> None:
 
 async def test_an_agent_and_its_oracle_read_the_attributes_as_they_are_now() -> None:
     seen = Seen(behaviour("{opinion: author.opinion}"))
-    person = seen.run.domain.agent(3)
+    person = seen.domain.agent(3)
     first = dict(person.attributes)
     for _ in range(3 * TICKS):
-        await seen.tick()
+        await seen.step()
     assert person.attributes["opinion"] == seen.value("opinion")[3]
     assert person.facts["opinion"] != first["opinion"]
     assert {**person.attributes, "opinion": 0} == {**first, "opinion": 0}
@@ -173,8 +155,8 @@ async def test_a_number_stays_in_its_range_and_what_has_no_value_changes_nothing
     seen = Seen(behaviour(f"{{opinion: {to}}}"))
     before = seen.value("opinion")
     for _ in range(TICKS):
-        await seen.tick()
-    acted = {update.agent for update in seen.run.updates if update.trigger == "sees_post"}
+        await seen.step()
+    acted = {update.agent for update in seen.updates if update.trigger == "sees_post"}
     assert acted
     for person, value in enumerate(seen.value("opinion")):
         assert value == (before[person] if expected is None or person not in acted else expected)
@@ -188,7 +170,7 @@ async def test_ties_change_as_people_act_and_from_the_next_tick_on(effect: str, 
     kept = [set(each) for each in seen.lists("followees")] if effect != "mute" else [set() for _ in range(PEOPLE)]
     changes = 0
     for _ in range(4 * TICKS):
-        events = [each for each in await seen.tick() if isinstance(each, TieChanged)]
+        events = [each for each in await seen.step() if isinstance(each, TieChanged)]
         for each in events:
             assert each.kind == effect
             assert (each.whom in kept[each.agent]) == (effect == "unfollow")
@@ -211,12 +193,12 @@ async def test_nobody_is_shown_a_post_by_somebody_muted_or_a_reshare_of_one() ->
     muted, shown, reshared = [set[int]() for _ in range(PEOPLE)], 0, 0
     for _ in range(4 * TICKS):
         before = [set(each) for each in muted]
-        for each in await seen.tick():
+        for each in await seen.step():
             if isinstance(each, TieChanged):
                 muted[each.agent].add(each.whom)
         people, t = seen.world.people, seen.world.network.state.t
-        for update in seen.run.updates:
-            if update.tick == seen.run.tick - 1 and update.trigger == "feed_ready":
+        for update in seen.updates:
+            if update.tick == seen.tick - 1 and update.trigger == "feed_ready":
                 numbers = t.feed[update.agent, : people["shown"][update.agent]].astype(np.int64)
                 rows = t.posts[numbers - t.counts.posts[BASE]]
                 roots = (rows["origin"] & ((1 << 29) - 1)).tolist()
@@ -259,7 +241,7 @@ def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(
 async def test_what_the_chart_of_a_fork_does_not_set_stays_as_it_was() -> None:
     seen = Seen(behaviour("{opinion: 0.5, camp: author.camp}"))
     for _ in range(TICKS):
-        await seen.tick()
+        await seen.step()
     fork = SocialDomain(config_of(), build_population(config_of().population, 5), behaviour("{seen: 1}"))
     fork.world.restore(Columns(seen.world.columns()))
     opinions = fork.world.traits.column("agent.opinion")
