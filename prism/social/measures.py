@@ -8,7 +8,7 @@ number that is the same for all, it is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -117,47 +117,37 @@ DIGITS = 6  # the digits of a measure: the last ones of a float depend on the pr
 _OF_GROUPS = {"ei_index": ei_index, "modularity": modularity, "assortativity": nominal_assortativity}
 
 
-class Moment:
-    """People and their ties at a moment; what several measures share is worked out once.
+def measured(
+    names: Sequence[str], followers: Lists, reshares: Ints, column: Callable[[str], NDArray[Any] | None]
+) -> dict[str, float]:
+    """Return `{measure: its value}` at a moment, rounded to DIGITS digits.
 
     Args:
-        followers: those of each person.
         reshares: how often the posts of each person were reshared so far.
         column: returns the values of everybody for a field `agent.NAME`; None if somebody has no value.
     """
+    ends = cache(lambda: ends_of(followers))
 
-    def __init__(self, followers: Lists, reshares: Ints, column: Callable[[str], NDArray[Any] | None]) -> None:
-        self._followers, self._reshares, self._column = followers, reshares, column
+    def attention(measure: MeasureName) -> Ints:
+        return reshares if measure.attention == "reshares" else np.asarray(followers.ends - followers.starts)
 
-    def measured(self, names: Sequence[str]) -> dict[str, float]:
-        return {name: float(f"{self._value(name):.{DIGITS}g}") for name in names}
-
-    def _value(self, name: str) -> float:
+    def value(name: str) -> float:
         measure = measure_name(name)
         if measure is not None and measure.kind == "gini":
-            return gini(self._attention(measure))
-        values = None if measure is None else self._column(f"agent.{measure.attribute}")
+            return gini(attention(measure))
+        values = None if measure is None else column(f"agent.{measure.attribute}")
         if measure is None or values is None:
             raise ValueError(f"{name}: nobody has what it is about")
-        if values.dtype.kind in "fi":
-            values = values.astype(np.float64)
-            if measure.kind == "assortativity":
-                tails, heads = self._ends  # over ties, of the follower's and the followee's: Newman (2003), equation 21
-                return correlation(values[tails], values[heads])
-            if measure.kind == "correlation":
-                return correlation(values, self._attention(measure).astype(np.float64))
-            return variance(values) if measure.kind == "variance" else bimodality(values)
-        groups = np.unique(values, return_inverse=True)[1]
-        return _OF_GROUPS[measure.kind](*self._ends, groups)
+        if values.dtype.kind not in "fi":
+            return _OF_GROUPS[measure.kind](*ends(), np.unique(values, return_inverse=True)[1])
+        values = values.astype(np.float64)
+        if measure.kind == "assortativity":  # over ties, of the follower and the followee: Newman (2003), equation 21
+            return correlation(*(values[each] for each in ends()))
+        if measure.kind == "correlation":
+            return correlation(values, attention(measure).astype(np.float64))
+        return variance(values) if measure.kind == "variance" else bimodality(values)
 
-    def _attention(self, measure: MeasureName) -> Ints:
-        if measure.attention == "reshares":
-            return self._reshares
-        return np.asarray(self._followers.ends - self._followers.starts)
-
-    @cached_property
-    def _ends(self) -> tuple[Ints, Ints]:
-        return ends_of(self._followers)
+    return {name: float(f"{value(name):.{DIGITS}g}") for name in names}
 
 
 DAY_S: Final = 86_400.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from heapq import nlargest
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -59,9 +58,6 @@ _NUMBERS: Final = (
 """The numbers of a view, in the order in which `PostView` has them."""
 _numbers_of: Final = attrgetter(*_NUMBERS)
 _ROOM: Final = 2 + 2 * NUMBER_BYTES + 2 + FIELDS * NUMBER_BYTES  # the most bytes of a trigger but for the texts in it
-
-TOP_POSTS, TOP_OF = 2, 1000
-"""Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
 
 
 class PackedTexts(NamedTuple):
@@ -347,28 +343,6 @@ class Network:
         counts = likes, replies, reshares, velocity, popularity
         name = self.population.name(author)
         return self.view_type(view.id, author, name, text, topics, tick - created, *counts, followed == 1, *rest, *more)
-
-    # Counts and displays of the network
-
-    def highlights(self) -> list[str]:
-        largest, lines = self.cascades.largest, []
-        if largest.size:
-            root = self.post(largest.root)
-            what = "" if root is None else f": {self._said(root)}"
-            lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
-        counts = self.state.t.counts.originals
-        newest = self.state.t.originals[max(counts[col.OLDEST], counts[col.NEWEST] - TOP_OF) : counts[col.NEWEST]]
-        newest = newest[newest >= self.living.first]
-        rows = self.living.rows(newest)
-        cascades = self.state.cascade_rows(self.state.t.posts["cascade"][rows])
-        engagements = self.state.t.cascades["engagements"][cascades].tolist()
-        living = zip(engagements, self.living.ids(newest).tolist(), newest.tolist(), strict=True)
-        top = nlargest(TOP_POSTS, (each for each in living if each[0]))
-        posts = self.living.made(np.array([number for *_, number in top], dtype=np.int64))
-        return lines + [f"{each[0]:,} engagements: {self._said(post)}" for each, post in zip(top, posts, strict=True)]
-
-    def _said(self, post: Post) -> str:
-        return f'{self.population.name(post.author)}, "{self.text(post)}"'
 
     def retire(self, tick: int) -> None:
         """Forget posts older than the horizon, and cascades without an engagement for twice as long.

@@ -159,9 +159,7 @@ class SocialState:
         self._people, self._relevance = People(population.personas), relevance
         self._has_changed = np.zeros(population.size, dtype=np.bool_)
         """True for each person who has followed or unfollowed anybody."""
-        self._followees: PeopleLists | None = None
-        self._followers: PeopleLists | None = None
-        self._muted: PeopleLists | None = None
+        self._lists: dict[str, PeopleLists] = {}  # of the ties that have changed, by their names in `Ties`
         names, interests = interests_of(population.personas)
         self.topics: list[tuple[str, ...]] = [*((name,) for name in names), ()]  # the topics of posts, by their code
         self._codes = {topics: code for code, topics in enumerate(self.topics)}
@@ -280,18 +278,17 @@ class SocialState:
     def change_ties(self, people: Ints, others: Ints, effects: Ints) -> None:
         """Change people's ties to others that are not so already, each once, by FOLLOW, UNFOLLOW or MUTE."""
         follows, mutes = effects == col.FOLLOW, effects == col.MUTE
-        if not mutes.all():
-            self._followees = self._followees or PeopleLists(self.t.ties.followees)
-            self._followers = self._followers or PeopleLists(self.t.ties.followers)
-            self._followees.make_room(people[follows])
-            self._followers.make_room(others[follows])
-            ties = self.t.ties._replace(followees=self._followees.lists, followers=self._followers.lists)
-            self.t = self.t._replace(ties=ties)
-            self._has_changed[people[~mutes]] = True
+        owners = {} if mutes.all() else {"followees": people[follows], "followers": others[follows]}
         if mutes.any():
-            self._muted = self._muted or PeopleLists(lists_of(len(self.t.people), NO_ROWS))
-            self._muted.make_room(people[mutes])
-            self.t = self.t._replace(ties=self.t.ties._replace(muted=self._muted.lists))
+            owners["muted"] = people[mutes]
+        for name, those in owners.items():
+            if name not in self._lists:
+                lists = lists_of(len(self.t.people), NO_ROWS) if name == "muted" else getattr(self.t.ties, name)
+                self._lists[name] = PeopleLists(lists)
+            self._lists[name].make_room(those)
+        changed: dict[str, Any] = {name: self._lists[name].lists for name in owners}
+        self.t = self.t._replace(ties=self.t.ties._replace(**changed))
+        self._has_changed[people[~mutes]] = True
         post_kernel.change_lists(self.held, people, others, effects)
 
     def tie_rows(self) -> Iterator[tuple[str, Rows]]:
@@ -306,7 +303,7 @@ class SocialState:
         ties, size = self.t.ties, len(self.t.people)
         if name == "muted":
             ties = ties._replace(muted=lists_of(size, rows))
-            self._muted = PeopleLists(ties.muted)
+            self._lists["muted"] = PeopleLists(ties.muted)
         else:
             self._has_changed[rows.keys] = True
             tails, heads = self._graph.ties()

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from heapq import nlargest
 from itertools import chain, compress
 from typing import Any, Final
 
@@ -65,12 +66,12 @@ from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.field_source import FieldTables, Words, post_choice_kernel, ranking_kernel, scored_by
 from prism.social.kernels import post_kernel, turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, EFFECT, KIND_COLUMNS, TARGET
-from prism.social.measures import Moment, Realised
+from prism.social.measures import Realised, measured
 from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network, PackedTexts
 from prism.social.people.people import People
 from prism.social.people.population import CAPPED, MOST, Population, hour_at, participation, posting_rates
-from prism.social.posts.post import AttributeView, PersonalView, PostView
+from prism.social.posts.post import AttributeView, PersonalView, Post, PostView
 from prism.social.state import RINGS
 from prism.social.tables import widened
 from prism.social.vocabulary import ACTIONS_ON_POSTS, TRIGGERS, Role
@@ -87,6 +88,8 @@ _OF_EVERYBODY: Final = (
 """The fields of people that checkpoints have a column of each for, beside the tick of the next trigger."""
 _ROLES: Final = {Role.OFFLINE: col.OFFLINE, Role.BROWSE: col.BROWSE, Role.ATTEND: col.ATTEND}
 _OF_PEOPLE: Final = ("people", "feed", *RINGS)  # the tables with a row for each person
+TOP_POSTS, TOP_OF = 2, 1000
+"""Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
 _SESSION: Final = 0.02  # the work for a person who stays offline, as a share of that for one who comes online
 
 
@@ -439,7 +442,7 @@ class SocialWorld(World):
         # Reshares received are counted only if a measure reads them.
         received = self.network.reshares_received
         reshares = np.zeros(self.population.size, dtype=np.int64) if received is None else received
-        moment = Moment(self.network.state.t.ties.followers, reshares, self.traits.column)
+        names, followers = self.config.population.measures, self.network.state.t.ties.followers
         return {
             **counts,
             **self._changed(),
@@ -450,7 +453,7 @@ class SocialWorld(World):
             "behaviour": self.realised.behaviour(self.ticks, engagements, done),
             "margins": {} if self.population.margins is None else self.population.margins.records,
             "homophily": {} if self.population.homophily is None else self.population.homophily.record,
-            **moment.measured(self.config.population.measures),
+            **measured(names, followers, reshares, self.traits.column),
         }
 
     def measures(self) -> list[Measure]:
@@ -476,7 +479,26 @@ class SocialWorld(World):
         return ties | ({"attribute_changes": count} if count or self.changing.rows else {})
 
     def highlights(self) -> list[str]:
-        return self.network.highlights()
+        """Return a line about the largest cascade, and one about each of the newest originals with most engagements."""
+        network, lines = self.network, list[str]()
+        largest, t = network.cascades.largest, network.state.t
+
+        def said(post: Post) -> str:
+            return f'{self.population.name(post.author)}, "{network.text(post)}"'
+
+        if largest.size:
+            root = network.post(largest.root)
+            what = "" if root is None else f": {said(root)}"
+            lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
+        oldest, newest = t.counts.originals[[col.OLDEST, col.NEWEST]].tolist()
+        numbers = t.originals[max(oldest, newest - TOP_OF) : newest]
+        numbers = numbers[numbers >= network.living.first]
+        rows = network.living.rows(numbers)
+        engagements = t.cascades["engagements"][network.state.cascade_rows(t.posts["cascade"][rows])].tolist()
+        living = zip(engagements, network.living.ids(numbers).tolist(), numbers.tolist(), strict=True)
+        top = nlargest(TOP_POSTS, (each for each in living if each[0]))
+        posts = network.living.made(np.array([number for *_, number in top], dtype=np.int64))
+        return lines + [f"{each[0]:,} engagements: {said(post)}" for each, post in zip(top, posts, strict=True)]
 
     # Checkpoints
 
