@@ -64,21 +64,13 @@ def sum_by_parts(values: Any, room: Any) -> Any:
 
 @compiled_as(sum_by_parts)
 def exact_sum(values: Any, room: Any) -> Any:  # noqa: ARG001  # machine code needs the room
-    """Return the sum of numbers, rounded once.
-
-    Args:
-        room: for as many numbers.
-    """
+    """Return the sum of numbers, rounded once; there is room for as many."""
     return math.fsum(values)
 
 
 @kernel
 def utility(constant: Any, form: Any, b: Any, seen: Any) -> Any:
-    """Return V of an option.
-
-    Args:
-        b: the weights; seen: what the person sees.
-    """
+    """Return V of an option, by the weights `b` and what the person sees."""
     if form == FIXED:
         return constant
     total = constant + b[TOPIC] * seen[TOPIC] + b[TIE] * seen[TIE] + b[ACTIVITY] * seen[ACTIVITY]
@@ -90,12 +82,7 @@ def utility(constant: Any, form: Any, b: Any, seen: Any) -> Any:
 
 @kernel
 def weigh(constants: Any, forms: Any, b: Any, seen: Any, weights: Any, room: Any) -> None:
-    """Write down the probability of each option of a question; they add up to 1.
-
-    Args:
-        constants, forms: of each option.
-        room: for as many numbers as there are options.
-    """
+    """Write down the probability of each option of a question, which add up to 1; there is room for as many numbers."""
     # exp(V / scale) over the sum of them all. The highest V is taken off first: exp would overflow, and the quotients
     # stay the same. The sum is exact, so that it does not depend on the order of options.
     count = len(constants)
@@ -112,11 +99,10 @@ def weigh(constants: Any, forms: Any, b: Any, seen: Any, weights: Any, room: Any
 
 @kernel
 def look(tick: Any, agents: Any, views: Any, seen: Any, draws: Any) -> None:
-    """Write down what people see of posts, and the draws about them.
+    """Write down the draws about posts, and what people see of them, but for the columns of the people.
 
     Args:
-        views: as `prism.social.kernels.post_kernel.see` writes them.
-        seen: gets all columns but those of the people; draws: as `prism.social.posts.post.key_about` says.
+        views: as `post_kernel.see` writes them; draws: as `prism.social.posts.post.key_about` says.
     """
     for at in range(len(agents)):
         view = views[at]

@@ -85,16 +85,13 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
 
 @kernel
 def comes_first(t: Any, one: Any, other: Any) -> Any:
-    """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id.
-
-    The hash depends on the original and on who made the post, never on their other posts, so that pairs of runs stay
-    matched.
-    """
+    """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id."""
     room = t.room
     if room.scores[one] != room.scores[other]:
         return room.scores[one] > room.scores[other]
     if room.created[one] != room.created[other]:
         return room.created[one] > room.created[other]
+    # The hash is of the original and of who made the post, not of their other posts: pairs of runs stay matched.
     if room.lucks[one] != room.lucks[other]:
         return room.lucks[one] > room.lucks[other]
     base = t.counts.posts[col.BASE]
@@ -270,12 +267,10 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
 def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     """Add the best sampled originals of other people after the own side, best first; return how many there are.
 
-    Only the best posts are checked, until there are as many as can be shown.
-
     Args:
         own: the candidates of the own side; most: the most that can be shown.
     """
-    # The sample holds for a round: who looks twice in it samples the same originals.
+    # The sample holds for a round: who looks twice in it samples the same originals. Only the best are checked.
     count = sample(t, person, tick - tick % t.settings.ticks_per_round)
     chosen, base = t.room.near, t.counts.posts[col.BASE]
     for at in range(count):
@@ -311,10 +306,10 @@ def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
     """Put the best of both sides into a person's feed, in the order of their scores.
 
     Args:
-        inside, outside: the posts to take from each side, at most as many as it has.
-        own: the candidates of the own side; those of the other one follow, best first.
+        inside, outside: the posts to take from each side, at most as many as it has; own: the own candidates.
     """
-    # A merge of two lists. The other side is sorted already; the own side is sorted only as far as it is taken.
+    # A merge of two lists. The other side follows the own candidates, and is sorted already, best first; the own side is
+    # sorted only as far as it is taken.
     numbers, feed, first, other = t.room.numbers, t.feed, 0, own
     for at in range(inside + outside):
         if first < inside:
@@ -346,11 +341,7 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
 
 @kernel
 def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
-    """Return the places of a feed for posts from out of network, which get their configured share on average.
-
-    Args:
-        own: the candidates of the own side: the other side's share is of what they leave room for.
-    """
+    """Return the places of a feed for posts from out of network, which get their configured share on average."""
     most, total = t.settings.share, t.settings.inside + t.settings.outside
     # A short own side shortens the other one, too, in proportion: most / (total - most) is what the settings ask for.
     if most < total:

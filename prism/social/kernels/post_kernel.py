@@ -382,11 +382,7 @@ def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None
 
 @kernel
 def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
-    """Publish an original on these topics, and return its row; -1 if that cannot be.
-
-    Args:
-        origin: as `prism.social.posts.post.origin_of` names it.
-    """
+    """Publish an original on these topics, and return its row; -1 if that cannot be. `origin_of` names its origin."""
     t = address_of(tables)
     post = new_post(t, author, tick, col.IS_ORIGINAL)
     if post < 0:
@@ -500,10 +496,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
 
 @kernel
 def credited(t: Any, person: Any, post: Any) -> Any:
-    """Return the row of the parent of a person's reshare of the post in a row.
-
-    A forgotten post cannot be the parent.
-    """
+    """Return the row of the parent of a person's reshare of the post in a row: one that is not forgotten."""
     first, base, cascade = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], t.posts[post].cascade
     if t.settings.credit == col.TO_ROOT:
         root = t.trees[row_of(t, cascade)].root_number
@@ -543,10 +536,7 @@ def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
 
 @kernel
 def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
-    """Carry out a like, a reply or a reshare of the post in a row.
-
-    A reply goes to the author of what it answers, a reshare to the person's followers.
-    """
+    """Carry out a like, a reply, which goes to the author of the post in a row, or a reshare of it, to followers."""
     if effect == col.LIKE:
         t.details[seen].likes += 1
         note(t, person, col.LIKE, id_of(t, seen), NO_POST, 0)
@@ -613,11 +603,7 @@ def act_all(tables: Any, acts: Any, tick: Any) -> None:
 
 @kernel
 def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
-    """Change ties, one after the other. The lists have room, and no tie has the wanted state already.
-
-    Args:
-        effects: FOLLOW, UNFOLLOW or MUTE.
-    """
+    """Change ties by FOLLOW, UNFOLLOW or MUTE, one after the other: lists have room, and no tie is so already."""
     ties = address_of(tables).ties
     for at in range(len(people)):
         person, other = people[at], others[at]

@@ -41,11 +41,7 @@ AHEAD = 8  # the people of a wave whose records are fetched while others take th
 
 @kernel
 def begin_round(tables: Any, tick: Any, factor: Any) -> None:
-    """Plan who comes online in the round that begins, and when, and whether with an original post.
-
-    Args:
-        factor: of everybody's activity at this hour.
-    """
+    """Plan who comes online in the round that begins, when, and whether with an original; `factor` is of the hour."""
     t = address_of(tables)
     people, key = t.people, t.key
     for person in range(t.settings.low, t.settings.high):
@@ -117,10 +113,9 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
 
 @kernel
 def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers: Any, places: Any) -> None:
-    """Write the outcomes of people's turns.
+    """Write the outcomes of people's turns, by the numbers of their triggers and `ChartTables`.
 
     Args:
-        codes: the number of each one's trigger; chart: `ChartTables`.
         places: gets the place of the outcome, for those whose outcome depends on guards.
     """
     t = address_of(tables)

@@ -146,8 +146,7 @@ def write_triggers(
     Args:
         codes: the number of each one's name; names: the names as msgpack, the n-th from `starts[n]` on.
         sees: whether a trigger has the post in view as its context, by the number of its name.
-        words: `TextTables`; view: room for one.
-        ends: gets the place after each.
+        words: `TextTables`; view: room for one; ends: gets the place after each.
     """
     t, wording, at = address_of(tables), address_of(words), 0
     for place in range(len(agents)):
