@@ -151,10 +151,7 @@ def called(pointer: int, tables: Any, person: Any, post: Any, tick: Any) -> Any:
 
 
 def pointer_to(function: Callable[..., Any], tables: Any) -> int:
-    """Return a pointer to a generated kernel of tables and three whole numbers, whose result is a float.
-
-    In plain Python it is a number in a list, and in machine code an address.
-    """
+    """Return a pointer to a generated kernel of tables and three whole numbers, whose result is a float."""
     if function not in _pointers:
         if isinstance(function, MachineCode):
             _pointers[function] = function.address(tables, 0, 0, 0)
@@ -400,12 +397,7 @@ _AS_THEY_ARE: Final = frozenset({*_CODES, np.ndarray, InPlace})
 
 
 class MachineCode:
-    """A kernel as machine code, for each combination of types with which it is called.
-
-    Args:
-        function: the kernel in Python, or the intrinsic of the same name, which only other kernels call.
-        place: the directory of the files; None if nothing is kept.
-    """
+    """A kernel, or an intrinsic of which other kernels have one, as machine code for each combination of types."""
 
     def __init__(self, function: Callable[..., Any], place: Path | None) -> None:
         self.function, self._place = function, place
@@ -512,9 +504,6 @@ def _processor() -> str:
 
 @cache
 def compiler() -> ModuleType:
-    """Return the module that compiles. numba's import would take twice as long with two needless packages.
-
-    It looks for scipy to multiply matrices, and for coverage to tell which lines it has compiled.
-    """
+    """Return the module that compiles, without two packages that would double the time of numba's import."""
     imported_without("numba.np.arraymath", "scipy", "coverage")
     return imported_without(COMPILER, "scipy", "coverage")

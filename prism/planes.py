@@ -60,7 +60,7 @@ def compressed(data: bytes, level: int = 3) -> bytes:
 
 
 def expanded(data: bytes, most: int) -> bytes:
-    """Return what was compressed. No more memory is taken than for the most bytes that it may have.
+    """Return what was compressed, with no more memory than for the most bytes that it may have.
 
     Raises:
         ValueError: it has more, or was not compressed like this.

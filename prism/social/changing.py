@@ -57,7 +57,6 @@ class ChangingAttributes:
     A number is itself, a truth value is 1 or 0, and a text is its number among the words.
 
     Args:
-        declared: the attributes.
         ranked_by: the fields that rankings of feeds read, and the attribute that makes groups.
     """
 

@@ -50,11 +50,7 @@ _seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality"
 
 
 class ChoiceOracle(Oracle[AgentState]):
-    """An oracle that draws the option from a multinomial logit with the agent's own random stream.
-
-    Args:
-        behaviour: the people's chart: the effects of its states say which options engage.
-    """
+    """An oracle that draws an option, which engages by the effects of the chart, from the agent's own random stream."""
 
     waits = False
     judges = True
@@ -163,8 +159,7 @@ class ChoiceOracle(Oracle[AgentState]):
         """Return the options that people draw; None if each question must be asked.
 
         Args:
-            kinds: the number of each question's kind in the table.
-            seen, draws: as in `prism.social.kernels.choice_kernel`; those of the people themselves are not filled in.
+            kinds: the number of each question's kind in the table; seen, draws: as of `choice_kernel.look`.
         """
         if self.people is None or not self._answers_as_own or (own := self._own_of_all(agents, self.people)) is None:
             return None

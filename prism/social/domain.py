@@ -224,10 +224,7 @@ class SocialDomain:
         return question_fields(self.config)
 
     def default_fields(self) -> list[str]:
-        """Return the fields of the embedded choice's terms, and of the guards, as far as the oracle may judge.
-
-        A model may judge by those that a prompt states.
-        """
+        """Return the fields of the embedded choice's terms, and of guards, as far as the oracle may judge by them."""
         weights = self.config.oracle.choice
         terms = [name for coefficient, name in _OF_TERMS.items() if getattr(weights, coefficient)]
         terms += [f"agent.{name}" for name in weights.attributes]

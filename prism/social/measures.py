@@ -181,11 +181,7 @@ class Realised:
         }
 
     def behaviour(self, ticks: int, engagements: int, actions: int) -> dict[str, Any]:
-        """Return what people did, as JSON values.
-
-        Args:
-            ticks: so far; engagements: likes, replies and reshares; actions: these, and originals that people wrote.
-        """
+        """Return what people did, as JSON values: `actions` are engagements, and originals that people have written."""
         t = self._state.t
         rows, time = zip(self._states, t.inside.tolist(), strict=True), len(t.people) * ticks
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}

@@ -78,8 +78,7 @@ class PackedTexts(NamedTuple):
 class ViewWords:
     """The names, topics and texts of views, as kernels put them together where no author has written a text.
 
-    Args:
-        key: of the seed of texts, which stay as they are, whatever else is drawn from another seed.
+    Texts stay as they are, whatever else is drawn from another seed than that of the key.
     """
 
     def __init__(self, state: SocialState, population: Population, key: NDArray[np.uint64]) -> None:
@@ -114,8 +113,7 @@ class ViewWords:
         """Return triggers as msgpack has them, one after the other, and the places of their ends.
 
         Args:
-            codes: the number of each one's name among `names`.
-            sees: whether triggers of a name have the post in view as their context.
+            codes: the number of each one's name; sees: whether those of a name have the post in view as their context.
         """
         _ = self.topics
         room = len(agents) * (_ROOM + names.longest + sum(self._longest))
@@ -284,12 +282,7 @@ class Network:
         return found
 
     def check_limits(self, tick: int) -> None:
-        """Refuse to go on if a kernel could not make a post.
-
-        Raises:
-            PrismError: the run has as many posts as it can have.
-            ValueError: a person has as many posts as ids allow.
-        """
+        """Refuse to go on if a kernel could not make a post: the run, or a person, has as many as can be."""
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
             kept = f"its whole ticks are kept, and no tick from {tick:,} on is possible"

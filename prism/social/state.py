@@ -139,12 +139,7 @@ RINGS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 class SocialState:
-    """The tables, and the room in them.
-
-    Args:
-        feed: the settings of the feed; relevance: the curves of popularity and appeal.
-        quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
-    """
+    """The tables, and the room in them, by the settings of the feed and the curves of popularity and appeal."""
 
     def __init__(  # each setting once
         self,
@@ -331,12 +326,7 @@ class SocialState:
         return [self._codes[topics] for topics in wanted]
 
     def give(self, posts: Sequence[GivenPost], owners: Ints, words: Words) -> None:
-        """Let people publish the posts of a file, of which there is one at least.
-
-        Args:
-            owners: who may publish each: `prism.social.people.population.authors_of`.
-            words: the texts that are numbers in columns.
-        """
+        """Let people publish the posts of a file, of which there is one at least; an owner below 0 is anybody."""
         self.given = (*self.given, *posts)
         names = [*posts[0].attributes]
         table = np.zeros((len(self.given), max(1, len(names))))

@@ -68,11 +68,7 @@ GUARDS_MAX: Final = 12
 
 
 class SocialTurns(Turns):
-    """The turns of people in one world.
-
-    Args:
-        asks: whether choices are put to the oracle; else the first option is taken.
-    """
+    """The turns of people in one world. Choices are put to the oracle, or the first option is taken."""
 
     def __init__(self, world: SocialWorld, chart: Statechart[Any], intentions: IntentionsConfig, *, asks: bool) -> None:
         self._world, self._chart, self._asks = world, chart, asks

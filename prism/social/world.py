@@ -179,11 +179,7 @@ class SocialWorld(World):
         return changing
 
     def remember(self, places: int, people: Sequence[int], before: Memory | None = None) -> None:
-        """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it.
-
-        Args:
-            places: as for `Memory`; people: the numbers of those who remember; before: what they remember already.
-        """
+        """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it."""
         remembers = np.zeros(len(self.people), dtype=np.bool_)
         remembers[list(people)] = True
         self.memory = Memory(places, self.network, self.config.simulation.tick_seconds, frozenset(), remembers)
@@ -392,10 +388,7 @@ class SocialWorld(World):
         return row
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
-        """Return the texts of the posts that people make now, and forget texts that will not be posted.
-
-        A text is posted before its author browses, looks or leaves, or never.
-        """
+        """Return the texts of posts that people make now; forget those whose authors browse, look or leave first."""
         target, _, effect, to_be = kinds[updates.codes][:, :4].T
         acts = effect.astype(np.bool_) & (self.people["silent"][updates.agents] == 0)
         role = np.where(target == col.UNMOVED, col.NO_ROLE, self.network.state.t.roles[target])

@@ -308,7 +308,7 @@ def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
     Args:
         inside, outside: the posts to take from each side, at most as many as it has; own: the own candidates.
     """
-    # A merge of two lists. The other side follows the own candidates, and is sorted already, best first; the own side is
+    # A merge of two lists. The other side follows the own candidates, and is sorted, best first; the own side is
     # sorted only as far as it is taken.
     numbers, feed, first, other = t.room.numbers, t.feed, 0, own
     for at in range(inside + outside):
