@@ -26,11 +26,9 @@ from prism.wording import counted
 
 REAL: Final = "real cascades"
 FEW: Final = 5
-"""The fewest cascades of a curve."""
 ORDINALS: Final = ("The largest cascade", "The second largest", "The third largest")
 DRAWN: Final = len(ORDINALS)
 NODES_MAX: Final = 400
-"""The most posts of a tree that is drawn."""
 NAME_CHARS: Final = 24
 NO_CAUSES: Final[Mapping[int, str]] = MappingProxyType({})
 _SHAPES: Final[Mapping[str, tuple[str, Any]]] = {
@@ -100,10 +98,7 @@ def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | N
 
 
 def tree_charts(run: RunRecord, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
-    """Return the largest cascades of a run, each drawn as a tree over time.
-
-    `causes`: `{original: the HTML id of the part with the causes of its cascade}`.
-    """
+    """Return the largest cascades as trees. `causes`: `{original: the HTML id of the part with its causes}`."""
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
     called, likes = partial(name_of, run.people), run.course.likes
     return [

@@ -39,12 +39,10 @@ def cause_parts(kept: Kept, ticks: int) -> list[Node]:
 
 
 def anchor(of: str) -> str:
-    """Return the HTML id of the part that shows the causes of an outcome."""
     return f"cause-of-{quote(of, safe='')}"
 
 
 def _summary(found: Causes) -> str:
-    """Return the outcome and its largest cause in sentences."""
     head = f"It is {number(found.value)} after {counted(found.ticks, 'tick')}."
     if not found.causes:
         return f"{head} Nothing that was undone changes it." if found.tried else head
@@ -86,11 +84,7 @@ def _effects(found: Causes) -> Chart:
 
 
 def audit_section(study: Path, digests: Sequence[str] | None = None) -> Section | None:
-    """Return the section of what `prism audit` has found; None if the study has no audit.
-
-    Args:
-        digests: of the study's runs as they are now; None if they are not known.
-    """
+    """Return what `prism audit` has found; None without. `digests`: of the study's runs as they are now, if known."""
     try:
         found = read_audit(study)
     except RunDirectoryError as error:

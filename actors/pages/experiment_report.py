@@ -42,28 +42,22 @@ from prism.wording import counted
 
 SEEDS_SHOWN = 12
 WORDS_MAX = 40
-"""The most hypotheses that are answered in words, of each kind."""
 LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
 MEASURES_MAX = 6
-"""The most measures that have pictures of their own."""
 Named = tuple[str, Comparison]
 """A comparison with its number in the plan, such as H2."""
 
 
 def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> str:
-    """Return the report of an experiment as an HTML document. The same files give the same bytes.
-
-    `on_step`: called with each section, before it is made.
-    """
+    """Return the report of an experiment as an HTML document. The same files give the same bytes."""
     title = "Report of an experiment"
     return document(title, header(record, title), experiment_sections(record), on_step)
 
 
 def header(record: ExperimentRecord, title: str) -> Element:
-    """Return the top of the page: the question, its answer, what is missing, and what was run."""
     experiment = record.plan.experiment
     states = Counter(cell.state for cell in record.cells)
     planned = (
@@ -111,7 +105,6 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
 
 
 def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
-    """Yield the sections of the page; None for those without content."""
     outcome, line = record.outcome, read_line(record.path / LINE)
     if line is not None:
         yield _published(line)
@@ -165,7 +158,6 @@ def experiment_sections(record: ExperimentRecord) -> Iterator[Section | None]:
 
 
 def _statistics(record: ExperimentRecord) -> Iterator[Node]:
-    """Yield what is supported, what is not, and what is exploratory, in words."""
     outcome, experiment = record.outcome, record.plan.experiment
     if more := outcome.answers[SHOWN_MAX:]:
         yield tag("h3", "Further answers")
@@ -219,7 +211,6 @@ def _named(record: ExperimentRecord) -> list[Named]:
 
 
 def _published(line: Line) -> Section:
-    """Return the published figures beside those of the runs, of an experiment that replicates a study."""
     rows = [(*cells_of(each), each.source) for each in line.figures]
     columns = ("figure", "published", "here", "outcome", "kind", "source")
     kinds = [(kind, hits(line, fitted=kind == "fitted")) for kind in ("predicted", "fitted")]
@@ -287,7 +278,6 @@ SCALES: Mapping[str, str] = {
         "and 0 if neither prevails"
     ),
 }
-"""`{effect size: its meaning}`."""
 
 
 def _p_words(p: float) -> str:

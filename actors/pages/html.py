@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from prism.quoting import visible
 
 VOID: Final = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
-"""Elements without an end."""
 RAW: Final = "style"
 """The element whose text HTML does not unescape: style rules, which are the code's own."""
 
@@ -25,8 +24,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
 
 
 class Element(NamedTuple):
-    """An element of a page."""
-
     name: str  # such as `p`
     attributes: dict[str, str]  # `{name: value}`, not yet escaped
     children: tuple[Node, ...]  # elements and texts, not yet escaped
@@ -41,7 +38,6 @@ class Picture(NamedTuple):
 
 
 Node = Element | str | Picture
-"""A part of a page."""
 Draw = Callable[[Picture], str]
 """Draws a picture as HTML: a report as SVG without a script, the local page as one that a script brings to life."""
 
@@ -51,12 +47,7 @@ def _no_picture(picture: Picture) -> str:
 
 
 def tag(name: str, /, *children: Node | None, **attributes: str | int | float | None) -> Element:
-    """Return an element.
-
-    Args:
-        children: those that are None are left out.
-        attributes: `class_` is `class`, and `_` inside a name is `-`. Those that are None are left out.
-    """
+    """Return an element without what is None. `class_` is the attribute `class`, and `_` inside a name is `-`."""
     named = {key.rstrip("_").replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
     kept = tuple(child for child in children if child is not None)
     for each in (name, *named):
@@ -78,7 +69,6 @@ def rendered(node: Node, draw: Draw = _no_picture) -> str:
 
 
 def page(*children: Node | None, draw: Draw = _no_picture) -> str:
-    """Return a whole document: its head and its body."""
     return f"<!DOCTYPE html>\n{rendered(tag('html', *children, lang='en'), draw)}\n"
 
 

@@ -31,10 +31,7 @@ def _of(group: RunGroup) -> str:
 
 
 def sources_chart(groups: Sequence[RunGroup]) -> Chart | None:
-    """Return the sources of transitions; None if nobody made one.
-
-    The table has the turns without a transition, and how choices were found.
-    """
+    """Return the sources of transitions; None without any. The table also has how choices were found."""
     if not any(group.first.course.sources for group in groups):
         return None
     every = [run for group in groups for run in group.runs]

@@ -21,7 +21,6 @@ ROWS_MAX = 60
 SHOWN_MAX = 4
 """The most answers at the top of a page."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""The policy of the page, for browsers: it loads nothing."""
 ROOMS: Final = ((8, 1000), (6, 760), (4, 556), (3, 440))
 """`(columns, width)`: a table with so many columns is a list in a box that is narrower, in pixels."""
 _LISTED = """
@@ -76,8 +75,6 @@ class Chart(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of a page."""
-
     name: str
     title: str
     parts: list[Node]  # the content below the heading
@@ -108,7 +105,6 @@ def grid(charts: Sequence[Chart], name: str) -> Element:
 
 
 def as_svg(chart: Picture) -> str:
-    """Return a picture that needs no script."""
     from actors.plots.render import render  # noqa: PLC0415  # altair is an optional package
 
     svg, name = render(chart.chart), f"{chart.name}-title"
@@ -169,12 +165,10 @@ def scrolled(content: Node, name: str) -> Element:
 
 
 def missing(text: str) -> Element:
-    """Return the words that stand where something is missing."""
     return tag("p", text, class_="quiet")
 
 
 def noticed(texts: Iterable[str]) -> list[Node]:
-    """Return warnings, for the top of a page."""
     return [tag("p", text, class_="notice") for text in texts]
 
 
@@ -199,12 +193,7 @@ def lead_of(answers: Sequence[Answer], limits: str) -> Element:
 
 
 def document(title: str, header: Element, sections: Iterable[Section | None], on_step: Callable[[str], None]) -> str:
-    """Return a page as an HTML document that loads nothing.
-
-    Args:
-        sections: None stands for one without content.
-        on_step: called with the title of each, before it is drawn.
-    """
+    """Return a page as an HTML document that loads nothing. `on_step`: called with each title, before it is drawn."""
     kept = list[Section]()
     for section in filter(None, sections):
         on_step(section.title)

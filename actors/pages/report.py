@@ -48,7 +48,6 @@ from prism.no_effect import remarks, remarks_on_many
 from prism.wording import counted
 
 COMMANDS_MAX = 8
-"""The most runs whose commands are shown."""
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of runs, which has no room for all."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
@@ -65,7 +64,6 @@ class Told(NamedTuple):
 
 
 def told_of_runs(runs: Sequence[RunRecord], real: Real = NOTHING_REAL) -> Told:
-    """Return the parts of the report of runs."""
     groups, differences = groups_of(runs)
     sections = _sections(groups, differences, real)
     return Told(_lead(groups, differences), notices(runs), _remarks_of(groups), sections)
@@ -74,14 +72,7 @@ def told_of_runs(runs: Sequence[RunRecord], real: Real = NOTHING_REAL) -> Told:
 def report(
     runs: Sequence[RunRecord], real: Real = NOTHING_REAL, on_step: Callable[[str], None] = lambda _: None
 ) -> str:
-    """Return the report of runs of one domain as an HTML document.
-
-    The same runs give the same bytes: there is no clock in it.
-
-    Args:
-        real: real figures to stand beside them.
-        on_step: called with each section, before it is made.
-    """
+    """Return the report of runs of one domain as an HTML document. The same runs give the same bytes."""
     told = told_of_runs(runs, real)
     title = f"Report of run {runs[0].name}" if len(runs) == 1 else f"Report of {len(runs)} runs"
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
@@ -95,10 +86,6 @@ def read_runs(
     paths: Sequence[Path], on_step: Callable[[str], None] = lambda _: None, names: Sequence[str] = ()
 ) -> list[RunRecord]:
     """Read runs of one domain; a single run with its people.
-
-    Args:
-        on_step: called with the next step, in words.
-        names: what each is called; by default as its directory.
 
     Raises:
         RunDirectoryError: a run is damaged, or they are of several domains.
@@ -183,7 +170,6 @@ def _remarks_of(groups: Sequence[RunGroup]) -> list[str]:
 
 
 def _state_of(run: RunRecord) -> str:
-    """Return the state of a run: done, stopped by what, going on, ended without a summary, or damaged."""
     status, fallbacks = run.listed.status, run.listed.fallbacks
     if run.is_damaged:
         return "damaged"
@@ -249,7 +235,6 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
 
 
 def _interventions(run: RunRecord) -> Iterator[Node]:
-    """Yield the interventions of a run that has ended, and their effects."""
     if run.summary is not None and run.summary.interventions:
         rows = [
             (f"round {count(each.round)}, tick {count(each.tick)}", each.kind, each.what, each.reactions)
@@ -300,7 +285,6 @@ def _cascades(groups: Sequence[RunGroup], real: Real, alone: RunRecord | None, k
 
 
 def _people(groups: Sequence[RunGroup], alone: RunRecord | None) -> Section | None:
-    """Return the attributes that people change, and the measures of people and their ties."""
     parts: list[Node] = []
     if alone is not None and alone.attributes:
         parts += [tag("p", told) for told in attributes_in_words(alone)]
@@ -339,7 +323,6 @@ def _again(runs: Sequence[RunRecord]) -> Section:
 
 
 def _glance(runs: Sequence[RunRecord]) -> Table:
-    """Return the most important numbers of each run, a row for each."""
     rows = []
     for run in runs:
         course, summary = run.course, run.summary
@@ -399,7 +382,6 @@ def _ends_in_words(run: RunRecord) -> Iterator[tuple[str, str]]:
 
 
 def _provenance(run: RunRecord) -> Table:
-    """Return everything that a run depends on: versions, hashes, seed and inputs."""
     manifest, header = run.manifest, run.course.header
     resumed = [counted(tick, "tick") for tick in manifest.resumed]
     rows = [

@@ -32,7 +32,6 @@ _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
 
 
 def _round_of(run: RunRecord, tick: int) -> float:
-    """Return the place of a tick among the rounds."""
     return tick / run.config.simulation.ticks_per_round
 
 
@@ -97,10 +96,7 @@ def only_state(runs: Sequence[RunRecord]) -> str:
 
 
 def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
-    """Return the agents in each state over time, a small panel for each state with a scale of its own.
-
-    None for runs without a tick, or if all agents are in one state.
-    """
+    """Return the agents in each state over time, a panel for each; None without a tick, or if all are in one state."""
     runs = [run for group in groups for run in group.runs]
     if any(not any(run.course.people) for run in runs) or only_state(runs):
         return None
@@ -131,7 +127,6 @@ def states_chart(groups: Sequence[RunGroup]) -> Chart | None:
 
 
 def _percent(state: str, run: RunRecord) -> tuple[list[float], list[float]]:
-    """Return the percentage of a run's agents in a state over the rounds."""
     course = run.course
     ends = (min((place + 1) * course.point_ticks, course.ticks) for place in range(len(course.people)))
     values = [100.0 * point.get(state, 0.0) / course.header.agents for point in course.people]
@@ -165,10 +160,7 @@ def flow_table(run: RunRecord) -> Table:
 
 
 def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
-    """Return a chart of the world's numbers over time: people's acts in each round, or the numbers of another world.
-
-    None if there are fewer than two whole rounds.
-    """
+    """Return people's acts in each round, or the numbers of another world; None for fewer than two whole rounds."""
     first, every = groups[0].first, [run for group in groups for run in group.runs]
     names = numbers_of(first.show, first.rounds)
     if not names or any(len(run.rounds.get("round", ())) < 2 for run in every):
@@ -181,10 +173,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
 
 
 def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
-    """Return the measures of people and ties over the rounds.
-
-    None if the configuration asks for no measures, or there are fewer than two whole rounds.
-    """
+    """Return the configured measures over the rounds; None without any, or for fewer than two whole rounds."""
     first, every = groups[0].first, [run for group in groups for run in group.runs]
     names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
     if not names or any(len(run.rounds["round"]) < 2 for run in every):
@@ -222,7 +211,6 @@ def _rounds_chart(groups: Sequence[RunGroup], names: Sequence[str], title: str, 
 
 
 def _aim(panels: Mapping[str, Panel]) -> str:
-    """Return the sentence that explains the lines of targets; empty without any."""
     return " Dashed: the target." if any(each.target is not None for each in panels.values()) else ""
 
 
@@ -248,7 +236,6 @@ def attribute_charts(run: RunRecord) -> list[Chart]:
 
 
 def attributes_in_words(run: RunRecord) -> list[str]:
-    """Return a sentence on each drawn attribute."""
     told = []
     for each in run.attributes[:CHARTS_MAX]:
         if isinstance(each, NumberCourse):
@@ -333,10 +320,7 @@ def _chosen(course: ValueCourse) -> list[str]:
 
 
 def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart | None:
-    """Return the four indicators over time, beside history at the same time; None before the first quarter.
-
-    `history`: real quarters; an empty one leaves history out.
-    """
+    """Return the four indicators over time, beside real quarters if there are any; None before the first quarter."""
     first = groups[0].first
     if not first.rounds.get("interest_rate"):
         return None

@@ -24,11 +24,9 @@ SOURCES: Final = {
     "fallback": "a fallback",
     "timeout": "a fallback: too late",
 }
-"""`{source of an update: in words}`."""
 
 
 def count(number: float) -> str:
-    """Return a whole number with thousands separators."""
     return f"{number:,.0f}"
 
 
@@ -103,10 +101,7 @@ FAR: Final = 0.05
 
 
 def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
-    """Return a mean with its interval: `0.0158 (0.0137 to 0.0183)`.
-
-    `otherwise`: what stands in the place of the interval if there is none; by default nothing.
-    """
+    """Return a mean with its interval, or with `otherwise` without one: `0.0158 (0.0137 to 0.0183)`."""
     ends = otherwise
     if estimate.low is not None and estimate.high is not None:
         ends = f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}"

@@ -36,8 +36,17 @@ from actors.factory.domains import own_code, show_of
 from actors.factory.input_files import kept_inputs, place_of
 from actors.factory.own_code import refuse_unknown
 from actors.playground.controls import Controls, differences
-from actors.playground.words import changed_in_words, fan_in_words
-from actors.playground.world import SIZES, Measures, Played, begin_process, play, problem_of, states_of
+from actors.playground.world import (
+    SIZES,
+    Measures,
+    Played,
+    begin_process,
+    changed_in_words,
+    fan_in_words,
+    play,
+    problem_of,
+    states_of,
+)
 from actors.runs.directory import RunDirectory, make_numbered
 from actors.runs.inputs import keep_files
 from actors.studies.experiments.cells import Pool
@@ -74,10 +83,7 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for the run with some settings changed, and for a fan of further seeds.
-
-    `shows`: whether its panels may be asked for.
-    """
+    """A request for the run with some settings changed, and further seeds. `shows`: panels may be asked for."""
 
     changes: dict[str, Any]
     seeds: Literal[1, 5, 20, 100] = 1
@@ -129,7 +135,6 @@ class PlaySite(Site):
         self.controls = Controls(config, place)
         self.controls.configured({})  # refuses at the start what no page could run
         self.kept: Path | None = None
-        """The run that was kept last."""
         self._numbers, self._pools, self._ending = count(1), set[Pool](), Lock()
         self._shown, self._is_closed = deque[Path](), False
         self.compiles = are_wanted(WORTH_COMPILING) and not is_kept()
@@ -140,7 +145,6 @@ class PlaySite(Site):
         Thread(target=lambda: self.opening.set_result(self._play(config, self._runs / OPENING)), daemon=True).start()
 
     def app(self) -> Starlette:
-        """Return the application, without its guard."""
         app = super().app()
         app.router.routes[:0] = [
             Route("/api/play/settings", lambda _: _json(self.settings())),
@@ -159,7 +163,6 @@ class PlaySite(Site):
         shutil.rmtree(self._place, ignore_errors=True)
 
     def settings(self) -> Any:
-        """Return all that a page is told once."""
         config = self.controls.base
         show = show_of(config)
         named = [show.named(each.column) for each in show.numbers]
@@ -181,7 +184,6 @@ class PlaySite(Site):
         }
 
     def move(self, asked: Move) -> Response:
-        """Return the answer to a move, which begins when it is sent."""
         config = self.controls.configured(asked.changes)
         if len(self._pools) >= AT_ONCE_MAX:
             raise ProblemError(429, f"{AT_ONCE_MAX} pages are at work already: close one of them")
@@ -302,7 +304,6 @@ class PlaySite(Site):
 
 
 def _inputs(config: Config) -> dict[str, Path]:
-    """Return `{input that is kept, as the configuration names it: its place}`."""
     return {each: place_of(each).absolute() for each in kept_inputs(config)}
 
 
@@ -318,7 +319,6 @@ def _submit(pool: Pool, config: Config, directory: Path, **more: bool) -> Future
 
 
 def _result(future: Future[Played | str]) -> Played | str:
-    """Return the numbers of a run, or the reason for which it could not be made."""
     try:
         return future.result()
     except (BrokenProcessPool, CancelledError):

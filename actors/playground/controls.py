@@ -66,12 +66,7 @@ def with_numbers(text: str, values: Mapping[int, float]) -> str:
 
 
 def _below(text: str, node: Any, owner: str, key: str) -> Iterator[ChartNumber]:
-    """Yield the numbers below a node.
-
-    Args:
-        owner: the state or the row that it belongs to.
-        key: the keys that lead to it from there, from one of `PLACES` on; empty outside of them.
-    """
+    """Yield the numbers below a node of a state or a row, its owner. `key`: the keys from one of `PLACES` on to it."""
     if isinstance(node, yaml.SequenceNode):
         for each in node.value:
             yield from _below(text, each, owner, key)
@@ -112,11 +107,9 @@ AGENT_TICKS_MAX: Final = 50_000_000
 """The most agents times ticks of a run from the page: about ten seconds, and some hundred MB of temporary files."""
 AGENTS_MAX: Final = 200_000
 FIRST_MAX: Final = 20
-"""The most settings that are shown without a search."""
 SOURCE: Final = "the page"
 
 Changes = Mapping[str, Any]
-"""`{dotted path: value}`: what a page has set."""
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -146,15 +139,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Controls:
-    """The settings of one configuration that a page may change.
-
-    Args:
-        base: the configuration before any change.
-        place: the directory of charts with other numbers, as a run keeps its inputs.
-
-    Raises:
-        ConfigError: a domain of its own cannot be found.
-    """
+    """The settings of one configuration that a page may change. `place`: the directory of charts with other numbers."""
 
     def __init__(self, base: Config, place: Path) -> None:
         self.base, self._place = base, place
@@ -299,7 +284,6 @@ def _control(path: str, kind: inspect.Type, value: Any, meaning: str, label: str
 
 
 _UNITS: Final = {"_s": "s", "_seconds": "s", "_minutes": "min", "_ticks": "ticks", "rounds": "rounds"}
-"""`{end of a setting's name: its unit}`."""
 
 
 def differences(base: Config, config: Config) -> dict[str, Any]:
@@ -320,7 +304,6 @@ _SETTINGS: Final = [
 
 
 def _numbers(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, float | bool]]:
-    """Yield the dotted path of each number in a mapping, and the number."""
     for name, inner in value.items():
         if isinstance(inner, Mapping):
             yield from _numbers(inner, join(path, name))

@@ -47,14 +47,7 @@ class Playing:
 
 
 def play(config: Config | str | os.PathLike[str] | None = None) -> Playing:
-    """Serve the page of `prism play` for a configuration: let the call be the last line of a cell.
-
-    Args:
-        config: a configuration, or the path of a YAML file with one; by default the default configuration.
-
-    Raises:
-        ConfigError: the configuration cannot be read.
-    """
+    """Serve the page of `prism play` for a configuration or a YAML file: let the call be the last line of a cell."""
     if isinstance(config, str | os.PathLike):
         return Playing(read_config(config), Path(config).stem)
     given = Config() if config is None else config

@@ -1,4 +1,4 @@
-"""One run for the page, made in another process: its files for the panels, and its columns for the charts.
+"""One run for the page, made in another process: its files for the panels, its columns for the charts, and words.
 
 A run is a run like any other, in a temporary directory: what reads runs reads this one, and its digest is that of
 `prism run`. The process is forked from a server that has loaded packages and kernels, so that it works at once.
@@ -37,6 +37,7 @@ from prism.errors import ConfigError, PrismError
 from prism.llm import Tape, TapedModel
 from prism.social.turns import make_ready
 from prism.statechart import outline
+from prism.wording import counted
 
 READY_WITHIN_S: Final = 5.0
 """The time that the command has to write the configuration, while the server of processes waits for it."""
@@ -48,8 +49,6 @@ SIZES: Final = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 256, 512, 102
 
 
 class Measured(msgspec.Struct, frozen=True, array_like=True):
-    """One number of a run."""
-
     place: str  # as `words_of` has it
     label: str  # what it is called in a list: `likes`, `largest cascade`
     said: str  # its value with its unit
@@ -89,10 +88,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quick(config: Config, *, is_kept: bool = False) -> Config:
-    """Return a configuration that runs as fast as it can, with the same result: `run` and `metrics` change none.
-
-    `is_kept`: its files are synced, and have the usual checkpoints.
-    """
+    """Return a configuration that runs as fast as it can, with the same result. `is_kept`: as usual runs write."""
     run = replace(config.run, activation="compiled", shards=1, tick_s=0.0)
     if not is_kept:
         run = replace(run, sync=False, checkpoint_every_ticks=0)
@@ -104,9 +100,7 @@ def play(
 ) -> Played | str:
     """Run a configuration in a directory, and return what the page draws of it, or why it cannot be run.
 
-    Args:
-        inputs: `{input file that is kept, as the configuration names it: its place}`.
-        is_shown: whether its files stay, and its states over time are drawn.
+    `inputs`: `{input file as the configuration names it: its place}`. `is_shown`: its files stay; states are drawn.
     """
     note_files(inputs)
     try:
@@ -189,6 +183,79 @@ def _by_round(course: Course, config: Config) -> dict[str, list[float]]:
     names = dict.fromkeys([*states_of(config), *(name for point in course.people for name in point)])
     means = {name: [round(point.get(name, 0.0), 2) for point in course.people] for name in [*names][1:]}
     return {name: each for name, each in means.items() if any(each)}
+
+
+# Sentences on the change that a move made, and on a fan of seeds
+
+SEEDS_LEAST = 5
+"""The fewest seeds from which a change is said to be beyond chance, or within it."""
+
+
+def changed_in_words(before: Measures | None, now: Played, *, is_same: bool) -> list[str]:
+    """Return the difference of a run from the one before, as sentences; none for the first run."""
+    if before is None:
+        return []
+    if is_same:
+        return ["This run is the run before, to the byte."]
+    changed, same = list[str](), list[str]()
+    for each in now.measures:
+        if (value := before.get(each.place)) is not None:
+            words = words_of(each.place, each.place)
+            said = words.change(each.value, value)
+            if said == "the same":
+                same.append(each.label)
+            else:
+                changed.append(f"{each.label} {said} ({words.amount(value, bare=True)} → {each.said})")
+    return [*_listed("Beside the run before: ", changed), *_listed("The same: ", same)]
+
+
+def fan_in_words(now: Mapping[str, Measures], before: Mapping[str, Measures], shown: Played) -> list[str]:
+    """Return the mean of each shown measure over seeds with its interval, and the changes that seeds do not explain.
+
+    `now`, `before`: `{seed: measures}`; the same seed has the same draws in both.
+    """
+    told, clear, unclear, same = (list[str]() for _ in range(4))
+    both = [seed for seed in now if seed in before]
+    for each in shown.measures:
+        words, place = words_of(each.place, each.place), each.place
+        if not all(place in run for run in now.values()):
+            continue
+        values = [run[place] for run in now.values()]
+        ends = (value for value in (sum(values) / len(values), *_ends(values)) if value is not None)
+        mean, *rest = (words.amount(value, bare=True) for value in ends)
+        told.append(f"{each.label} {mean}" + (f" ({' to '.join(rest)})" if rest else ""))
+        if len(both) < SEEDS_LEAST or not all(place in before[seed] for seed in both):
+            continue
+        one, other = ([runs[seed][place] for seed in both] for runs in (now, before))
+        differences = [after - then for after, then in zip(one, other, strict=True)]
+        low, high = _ends(differences)
+        if not any(differences):
+            same.append(each.label)
+        elif low is not None and high is not None and low <= 0 <= high:
+            unclear.append(each.label)
+        else:
+            clear.append(f"{each.label} {words.change(sum(one) / len(one), sum(other) / len(other))}")
+    return [
+        *_listed(f"Mean over {counted(len(now), 'seed')}, with its 95% interval: ", told),
+        *_listed(f"Changed beyond chance, over the same {len(both)} seeds: ", clear),
+        *_listed("Within chance: ", unclear),
+        *_listed("The same under each of these seeds: ", same),
+    ]
+
+
+def _listed(about: str, told: Sequence[str]) -> list[str]:
+    return [f"{about}{', '.join(told)}."] if told else []
+
+
+def _ends(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the ends of the 95% interval of a mean; None for few or equal values."""
+    from prism.experiment.hypothesis_tests import described  # noqa: PLC0415  # scipy takes half a second to import
+
+    found = described(values)
+    return found.low, found.high
+
+
+# The process
 
 
 def begin_process() -> None:

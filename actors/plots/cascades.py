@@ -24,10 +24,7 @@ SHARE: Final = "% of cascades that have at least so much"
 
 
 def cascades(posts: Any) -> Shapes:
-    """Return size, depth and structural virality of each cascade.
-
-    `posts`: a table of posts, such as `result.table("posts")`.
-    """
+    """Return size, depth and structural virality of each cascade in a table, such as `result.table("posts")`."""
     ids = "_id" if "post_id" in posts.columns else ""  # two people may have the same name
     own, parents = (list(posts[f"{name}{ids}"]) for name in ("post", "parent"))
     places = {post: place for place, post in enumerate(own)}
@@ -95,10 +92,7 @@ def tail(values: Floats, points: int = POINTS_MAX) -> tuple[Floats, Floats]:
 
 
 def cascade(posts: Sequence[Any], tick_seconds: float, title: str, caption: str) -> Any:
-    """Return a cascade as a tree: time to the right, each post joined to the one that it answers or reshares.
-
-    `posts`: the posts with `post`, `tick`, `parent` and `kind`, in the order in which they were made.
-    """
+    """Return a cascade as a tree over time. `posts`: with `post`, `tick`, `parent` and `kind`, as they were made."""
     at = {post.post: index for index, post in enumerate(posts)}
     edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]
     igraph: Any = load_igraph()

@@ -69,11 +69,7 @@ def course(x: Sequence[float], values: Sequence[Sequence[float]]) -> Course:
 def over_rounds(
     tables: Mapping[str, Any], names: Sequence[str], title: str = "", caption: str = "Columns of rounds.csv, by round."
 ) -> Any:
-    """Return columns of the rounds of runs, a panel for each: `over_rounds({"mine": result.rounds}, ["likes"])`.
-
-    Args:
-        tables: `{name of a run: its rounds}`, `result.rounds` or a data frame.
-    """
+    """Return columns of the rounds of runs, a panel for each: `over_rounds({"mine": result.rounds}, ["likes"])`."""
     first = next(iter(tables.values()))
     panels = {
         str(named(name, [*getattr(first, "columns", first)])): Panel(

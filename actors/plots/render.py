@@ -15,7 +15,6 @@ import vl_convert
 from prism.palette import LIGHT
 
 PNG_SCALE: Final = 3.0
-"""Pixels of a PNG for each pixel of a chart."""
 HALO: Final = "paint-order: stroke; stroke: var(--ground); stroke-linejoin: round; stroke-width: 3px"
 """The style of texts in pictures: lines do not cross them."""
 _NUMBER: Final = re.compile(r"-?\d+\.\d{2,}")
@@ -35,12 +34,7 @@ _FONT: Final = "Arial, Liberation Sans, DejaVu Sans, sans-serif"
 
 
 def render(chart: Any, *, has_title: bool = False) -> str:
-    """Return a chart of `actors.plots` as an SVG document in the variables `--text`, `--quiet`, `--line` and so on.
-
-    Args:
-        chart: an Altair chart.
-        has_title: whether its title stands in it; a page has it above the picture.
-    """
+    """Return a chart of `actors.plots` as an SVG document in the variables `--text`, `--quiet`, `--line` and so on."""
     spec = chart.to_dict(validate=False)
     if not has_title:
         spec.pop("title", None)

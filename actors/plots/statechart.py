@@ -20,18 +20,15 @@ from prism.palette import state_styles
 from prism.statechart.outline import Arrow, Outline
 
 BOX: Final = (172.0, 78.0)
-"""Width and height of a state, in pixels."""
 LANE: Final = 46.0
 """The width of an arrow that passes a layer, in pixels."""
 GAP: Final = (26.0, 74.0)
 """The space between two states, beside and below."""
 MARGIN: Final = 20.0
 LINE: Final = 16.0
-"""The height of a line of text."""
 CHARACTER: Final = 6.0
 """The mean width of a character in the labels, in pixels."""
 NOTE_LETTERS: Final = 27
-"""The letters of a line in the box of a state."""
 NOTE_LINES: Final = 2
 """The most lines of one note; of a longer one the end is cut."""
 LABEL_PARTS: Final = (0.5, 0.4, 0.6, 0.35, 0.65, 0.25, 0.75, 0.2, 0.8)

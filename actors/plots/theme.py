@@ -32,7 +32,6 @@ WHOLE: Final[Mapping[str, Any]] = {
 }
 """The axis of counts: it has whole numbers alone."""
 LINES: Final = "split(datum.label, '\\n')"
-"""Writes a text on its lines."""
 _FONT: Final = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif"
 _PAD: Final = 4
 
@@ -138,12 +137,7 @@ def key(entries: Sequence[tuple[str, str, str]]) -> Any:
 
 
 def log_axis(low: float, high: float, title: str, *, is_whole: bool, most: float) -> dict[str, Any]:
-    """Return scale and axis of a logarithmic channel: ticks at powers of ten, or more of them on a short axis.
-
-    Args:
-        is_whole: whether its numbers are whole; ticks are so, too.
-        most: the largest number that there can be.
-    """
+    """Return scale and axis of a logarithmic channel. `most`: the largest number that there can be."""
     low, high = (low, high) if high > low else (low / 2, min(high * 2, most))
     steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
@@ -162,7 +156,6 @@ def data(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def columns(**named: Any) -> list[dict[str, Any]]:
-    """Return the rows of columns."""
     return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
 

@@ -48,11 +48,8 @@ ShowProgress = bool | Callable[[Progress], object]
 def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
     """Return the domain of the caller's configuration, with its input files read. The code that it names is run.
 
-    `on_step`: called with the next step in words, where steps can take long.
-
     Raises:
-        ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
-        InputError: an input file cannot be used.
+        ConfigError, InputError: the configuration, a domain of its own or an input file cannot be used.
     """
     entrust(config)
     return domains.build_domain(config, on_step)
@@ -239,8 +236,6 @@ def _refuse_in_loop(function: str) -> None:
 
 
 class _LiveDisplay(Display):
-    """A display on the terminal, or below the cell of a notebook."""
-
     def preparing(self) -> AbstractContextManager[None]:
         return nullcontext() if in_notebook() else step_shown(PREPARING)
 
@@ -252,8 +247,6 @@ class _LiveDisplay(Display):
 
 
 class _CallbackDisplay(Display):
-    """The caller's own display: a function that gets the progress."""
-
     def __init__(self, tell: Callable[[Progress], object]) -> None:
         self._tell = tell
 

@@ -42,7 +42,6 @@ from prism.tables import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, V
 RECORD: Final = "ask.json"
 """The file that says what was asked, and what the answers say, in the directory of the answers."""
 END: Final = "the end"
-"""The moment after the last tick of a run."""
 _OWN = {
     "oracle.tape_path": "answers are kept on the tape in the directory of --out",
     "llm.memory": f"people remember as in the recorded run, or {LINES} things if it had no memory",
@@ -70,8 +69,6 @@ _Place = tuple[int, int, int, int]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions of an asking, and the outcome of the answers."""
-
     run: str
     asking: str  # SHA-256 of the run, the questions, the moments and the people: the same for the same command
     oracle: str
@@ -137,7 +134,6 @@ class Survey:
             attributes, seed = config.population.attributes, config.simulation.seed
             self._embedded = EmbeddedAnswers(self._questionnaire, attributes, seed)
         self._people: list[list[Respondent]] = []
-        """The people at each moment."""
         self._answers: dict[_Place, tuple[int | str | None, str, str]] = {}
         """`{place: (answer, source, reason)}` of those that came."""
         if out is not None:
@@ -146,7 +142,6 @@ class Survey:
 
     @property
     def wanted(self) -> int:
-        """The answers that all people give to all questions at all moments."""
         return len(self._moments) * len(self._numbers) * len(self._questionnaire.items) * self._questionnaire.repeat
 
     @property
@@ -165,23 +160,14 @@ class Survey:
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     async def gather(self, on_begin: OnBegin = lambda _: None) -> None:
-        """Restore the people at each moment.
-
-        Raises:
-            DivergedError: a tick has another result than the journal.
-            JournalError: a file cannot be read.
-        """
+        """Restore the people at each moment. A tick with another result than the journal is a DivergedError."""
         work_out = None if self._embedded is None else self._embedded.of
         for number, (moment, tick) in enumerate(self._moments.items()):
             run = self._run if not number else await to_thread.run_sync(OpenRun, self.path)
             self._people.append(await respondents_at(run, moment, tick, self._numbers, work_out, on_begin))
 
     async def ask(self) -> None:
-        """Put every question to everybody, within the limits of the oracle. Answers that came stay after an error.
-
-        Raises:
-            OracleUnavailableError: the model cannot be asked, or stayed away.
-        """
+        """Put every question to everybody, within the limits of the oracle. Answers that came stay after an error."""
         if self._embedded is not None:
             for place, person, item in self._places():
                 answer = person.answers[item.id, place[3]]
@@ -270,11 +256,8 @@ class Survey:
     def kept(self, form: str = "csv") -> Iterator[None]:
         """Write the answers that come in the block, however it ends; a new directory without answers is removed.
 
-        `form`: as for `prism export`.
-
         Raises:
-            RunDirectoryError: the directory cannot be written.
-            DiskFailedError: the disk is full.
+            RunDirectoryError, DiskFailedError: the directory cannot be written, or the disk is full.
         """
         if self.out is None:
             yield
@@ -325,13 +308,7 @@ def _refuse_other(out: Path, asking: str) -> None:
 
 
 def ask_people(path: Path, questions: Path, on_begin: OnBegin = lambda _: None, **options: Any) -> Survey:
-    """Put a questionnaire to people of a run, and return it with its answers. It has an event loop of its own.
-
-    `options`: as for `Survey`.
-
-    Raises:
-        PrismError: as for `Survey`, its `gather` and its `ask`.
-    """
+    """Put a questionnaire to people of a run, and return it with its answers. `options` and errors: as for `Survey`."""
     survey = Survey(path, questions, **options)
     anyio.run(survey.gather, on_begin)
     with survey.kept():

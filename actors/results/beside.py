@@ -35,10 +35,7 @@ class Beside(NamedTuple):
 
 
 def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) -> Beside:
-    """Return the context of the measures of a run in a directory; parts that cannot be read are left out.
-
-    `with_origin`: whether calibration, version and inputs are read, too.
-    """
+    """Return the context of the measures of a run; parts that cannot be read are left out."""
     summary, numbers, values = read_summary(path), numbers_of(path), {}
     for place in places if summary else ():  # numbers of a run under way are not comparable
         try:
@@ -61,7 +58,6 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
 
 
 def made_of(runs: Iterable[Beside]) -> MadeOf:
-    """Return the versions of PRISM and the input files of runs."""
     prism, inputs = dict[str, None](), dict[str, str]()
     for run in runs:
         if run.prism:
@@ -75,8 +71,6 @@ SETTINGS_SAID = 2
 
 
 class Compared(NamedTuple):
-    """The comparison of some runs in sentences."""
-
     answers: list[Answer]  # at least a sentence for each measure; empty if nothing can be compared
     limits: str  # the limits of the answers, and the versions and inputs of the runs
 

@@ -124,8 +124,7 @@ class RunNumbers:
 
         Raises:
             NoMeasureError: the run has no such number.
-            JournalError: a file of it cannot be read.
-            ConfigError: its people cannot be made again.
+            JournalError, ConfigError: a file of it cannot be read, or its people cannot be made again.
         """
         if place.startswith(ROUNDS_PREFIX):
             found, (_, over) = self.over_rounds(place), rounds_place(place)
@@ -162,11 +161,7 @@ class RunNumbers:
         return self.number(place, self._found(place))
 
     def number(self, place: str, value: Any) -> float:
-        """Return a value as a number.
-
-        Raises:
-            NoMeasureError: it is no number.
-        """
+        """Return a value as a number, or raise a NoMeasureError."""
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"
             raise self._none(f"the measure {place!r} is no number but {type(value).__name__}{inner}")
@@ -176,11 +171,7 @@ class RunNumbers:
         return NoMeasureError(f"{self._name}: {problem}")
 
     def over_rounds(self, place: str) -> list[float]:
-        """Return the values of the column of a place, one for each round; for `growth`, their changes from 0 on.
-
-        Raises:
-            NoMeasureError: the run has no such column.
-        """
+        """Return the column of a place, or raise a NoMeasureError; for `growth`, its changes from 0 on."""
         (column, over), rounds = rounds_place(place), self._rounds
         if column not in rounds:
             is_measure = "cascade_sizes" in self._summary and measure_name(column) is not None
@@ -227,11 +218,7 @@ class RunNumbers:
         return self._path
 
     def by(self, attribute: str) -> dict[str, dict[str, float]]:
-        """Return `{value of an attribute: {total: number}}`, the values in order.
-
-        Raises:
-            RunDirectoryError: the run has no such attribute.
-        """
+        """Return `{value of an attribute: {total: number}}`, the values in order, or raise a RunDirectoryError."""
         people = self._people
         declared = list(people[0].attributes) if people else []
         if attribute not in declared:

@@ -76,10 +76,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
 
 
 def feed_of(course: Course, engagement_per_post_seen: float | None, config: Config) -> Feed:
-    """Return the cascades, posts and hours of a social run, without its youngest originals, as in `observed_feed`.
-
-    `engagement_per_post_seen`: as in `Feed`.
-    """
+    """Return the cascades, posts and hours of a social run, without its youngest originals, as in `observed_feed`."""
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
     last = course.ticks - min(rounds, course.ticks // 2)
     posts = course.posts
@@ -139,8 +136,6 @@ KINDS = (
 
 
 class Real(NamedTuple):
-    """The real figures of the files."""
-
     cascades: Shapes | None = None
     hours: Sequence[Sequence[float]] = ()
     quarters: tuple[Figures, ...] = ()

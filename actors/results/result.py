@@ -48,19 +48,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             NoMeasureError: the run has no such number.
             RunDirectoryError: it needs the journal, and the run is in memory.
-            JournalError: a file of the run cannot be read.
-            ConfigError: the people of the run cannot be made again.
+            JournalError, ConfigError: a file cannot be read, or the people cannot be made again.
         """
         return self._numbers.value(place)
 
     def by(self, attribute: str) -> dict[str, dict[str, float]]:
         """Return `{value of an attribute: {total: number}}`: people, and their posts, replies, reshares and likes.
 
-        Raises:
-            NoMeasureError: there is no such attribute.
-            RunDirectoryError: the run is in memory.
-            JournalError: a file of the run cannot be read.
-            ConfigError: the people of the run cannot be made again.
+        The errors are those of `measure`.
         """
         return self._numbers.by(attribute)
 
@@ -72,11 +67,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             into: `pandas`, `polars` or `arrow`; by default the first one that is installed.
 
         Raises:
-            LookupError: there is no such table.
-            ImportError: none of them is installed, or not the one that is named.
+            LookupError, ImportError: there is no such table, or the library is not installed.
             RunDirectoryError: the run has no such table, or is in memory, which keeps its rounds alone.
-            JournalError: a file of the run cannot be read.
-            ConfigError: the people of the run cannot be made again.
+            JournalError, ConfigError: a file cannot be read, or the people cannot be made again.
         """
         from actors.tables.frames import library, rounds_frame, table_frame  # noqa: PLC0415  # most results are not read
 

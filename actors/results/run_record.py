@@ -55,8 +55,6 @@ class Cluster(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A number of everybody at the end of a round."""
-
     values: Floats  # ascending, of shape (people,) or (VALUES_MAX,)
     mean: float
     spread: float
@@ -108,7 +106,6 @@ class _Attribute:
         self.keep()
 
     def keep(self) -> None:
-        """Keep the distribution of the values at this moment."""
         self.differs = self.differs or bool((self.values != self._first).any())
         if self._is_number:
             self._moments.append(moment_of(self.values))
@@ -132,10 +129,7 @@ class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Recorded):
-    """A run as a report shows it, read at once from its files; it may have ended, be under way, or have been killed.
-
-    `name`: a short name that no other run of the report has.
-    """
+    """A run as a report shows it, read at once; it may have ended, be under way, or have been killed."""
 
     def __init__(self, path: Path, name: str) -> None:
         super().__init__(path, name)
@@ -151,13 +145,11 @@ class RunRecord(Recorded):
             initial=None if chart is None else outline(chart).initial,
             each_ticks=point_ticks(listed.ticks, self.config.simulation.ticks_per_round),
         )
-        """The events in its journal."""
         self.chart = None if chart is None else outline(chart, self.course.activity)
         """The chart with the counts of the run; None if it cannot be read."""
         self.is_damaged = listed.status is RunStatus.DAMAGED
         """True if the journal cannot be read up to its latest checkpoint, which no crash explains."""
         self.summary: Summary | None = None
-        """The numbers of its end; None if it has not ended, or ended in another way."""
         if self.summary_fields.get("ticks") == listed.ticks == self.course.ticks:
             with suppress(msgspec.ValidationError):
                 self.summary = Summary.from_fields(self.summary_fields)
@@ -171,7 +163,6 @@ class RunRecord(Recorded):
                 latencies.append(record.latency_s)
         spent = sorted(ledger, key=lambda each: each.outcome)
         self.oracle = OracleTrace(latencies_s=latencies, spent=spent) if spent else None
-        """The traces of calls to a model; None without any."""
         self.people: Population | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()
@@ -185,10 +176,7 @@ class RunRecord(Recorded):
         return list(dict.fromkeys([*names, *seen, *self.course.inside]))
 
     def read_people(self, on_step: Callable[[str], None] = ignore_step) -> None:
-        """Read the people of a social run, and the attributes that they change: then it reads the journal again.
-
-        `on_step`: called with the next step, in words.
-        """
+        """Read the people of a social run, and the attributes that they change: then it reads the journal again."""
         try:
             self.people, _ = load_population(self.config.population, self.config.simulation.seed, on_step)
         except PrismError as error:
@@ -282,12 +270,7 @@ def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
 
 
 def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Difference]:
-    """Return the settings that differ between runs.
-
-    Args:
-        settings: `{dotted key: value as text}` of each run.
-        missing: the text for a setting that a run does not have.
-    """
+    """Return the settings that differ between runs. `missing`: the text for a setting that a run does not have."""
     rows = {key: [each.get(key, missing) for each in settings] for key in dict.fromkeys(chain(*settings))}
     return [Difference(key=key, values=plain_values(values)) for key, values in rows.items() if len({*values}) > 1]
 

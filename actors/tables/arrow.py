@@ -27,12 +27,10 @@ TYPES: Final[Mapping[Kind, str]] = {
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 

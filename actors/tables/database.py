@@ -42,13 +42,11 @@ VIEWS: Final = {
     for path in sorted((files("actors.tables") / "sql").iterdir(), key=lambda path: path.name)
     if path.name.endswith(".sql")
 }
-"""`{view: its query}`."""
 _STREAMED: Final = ("journal.updates", "made.edges", "made.engagements", "made.questions")
 """The largest relations, which are not kept: each query that names them reads them again."""
 _SMALL: Final = UPDATES.columns
 """The columns whose numbers are small: agents and kinds."""
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
-"""The fields of a kind, and the name of its effect."""
 _EFFECTS: Final[Wanted] = {"effects": (AGENT,)}
 _OF_UPDATES: Final[Wanted] = {
     "updates": (AGENT, "kind"),
@@ -72,18 +70,12 @@ class QueryError(ValueError):
 
 
 class Tables:
-    """The tables of some runs, to be used in a `with` block.
-
-    Args:
-        runs: with different names.
-        on_read: called now and then with the bytes of journals that were read.
-    """
+    """The tables of some runs with different names, for a `with` block. `on_read`: called with the bytes read."""
 
     def __init__(self, runs: Sequence[Recorded], on_read: Callable[[int], None] = lambda _: None) -> None:
         self.runs, self._on_read = runs, on_read
         self._of_journals = [journal_tables(run) for run in runs]
         self.schema = tables_of_runs(runs, self._of_journals)
-        """The tables that the runs may have, by name."""
         self._made = [Made(run, self.schema, configs_of_feeds(runs)) for run in runs]
         self._types = self._types_of()
         self._views = dict(VIEWS)
@@ -101,7 +93,6 @@ class Tables:
         self._kinds = dict[tuple[str | None, ...], int]()
         """The number of each kind of the runs, with the name of its effect: runs number theirs on their own."""
         self._numbers = {run.name: list[int]() for run in runs}
-        """The number of each kind of a run."""
         self._streams = list[Stream]()
         self._loaded = set[str]()
         """The relations that are there, with their rows."""
@@ -129,11 +120,7 @@ class Tables:
         self._directory.cleanup()
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Return the result of a query. What it reads of the runs is read first.
-
-        Raises:
-            QueryError: it is wrong.
-        """
+        """Return the result of a query, or raise a QueryError. What it reads of the runs is read first."""
         try:
             self._load(sql)
             return self.database.sql(sql)
@@ -144,11 +131,7 @@ class Tables:
             raise QueryError(_problem(error)) from None
 
     def add_query(self, sql: str) -> str:
-        """Add the result of a query as a further table, and return its name.
-
-        Raises:
-            QueryError: it is wrong.
-        """
+        """Add the result of a query as a further table, and return its name, or raise a QueryError."""
         found = self.query(sql)
         kinds = zip(found.columns, found.types, strict=True)
         columns = tuple(Column(name=name, kind=_kind_of(str(kind)), about="") for name, kind in kinds)
@@ -157,10 +140,7 @@ class Tables:
         return QUERY
 
     def rows_of(self, name: str) -> str:
-        """Return the query for the rows of a table, with the columns and types of its schema. They are read first.
-
-        Names stay numbers, where DuckDB has them so: files have each once.
-        """
+        """Return the query for the rows of a table, which are read first. Names stay numbers, as DuckDB has them."""
         self.load(name)
         cells = []
         for each in self.schema[name].columns:
@@ -190,7 +170,6 @@ class Tables:
             raise domain_error(f"its table {name} cannot be read: {_problem(error)}") from None
 
     def _raise_own(self) -> None:
-        """Raise the error of Python that ended a query, if there was one."""
         for stream in self._streams:
             if stream.error is not None:
                 raise stream.error from None
@@ -356,7 +335,6 @@ class Tables:
         return found
 
     def _numbers_of(self, run: Recorded) -> list[int]:
-        """Return the number of each kind of a run that is known so far."""
         found, name = self._numbers[run.name], run.show.effect_name
         for kind in run.record.kinds[len(found) :]:
             effect = name(kind.effect) if kind.effect and kind.source != ASKED else None

@@ -21,8 +21,6 @@ from actors.tables.schema import chosen_tables, shipped_tables
 
 
 class Exported(NamedTuple):
-    """The outcome of an export."""
-
     path: Path
     rows: dict[str, int]  # `{table: rows}`
     left_out: dict[str, str]  # `{table: the reason}` of the tables that were wanted and that no run has
@@ -44,12 +42,10 @@ def export(
     sql: str | None = None,
     replaces: bool = False,
 ) -> Exported:
-    """Write tables of some runs into a directory.
+    """Write tables of some runs, which may be going on, into a new directory whose parent exists.
 
     Args:
-        paths: directories of runs, which may be going on.
         form: one of `FORMATS`.
-        out: the directory; its parent exists.
         names: the tables; empty for all.
         sql: a query, whose result is written instead, as the table `query`.
 
@@ -57,8 +53,7 @@ def export(
         RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.
         JournalError: a journal is damaged, or the disk is full.
         ConfigError: a configuration cannot be read, or an input file of a run is not there any more.
-        NoTableError: there is no such table.
-        QueryError: the query is wrong.
+        NoTableError, QueryError: there is no such table, or the query is wrong.
     """
     with _opened(paths, on_progress) as tables:
         wanted = chosen_tables(names, tables.schema) if sql is None else (tables.add_query(sql),)
@@ -91,10 +86,7 @@ def export(
 def answered(
     paths: Sequence[Path], sql: str, on_progress: OnProgress = lambda _: None, *, as_rows: bool = False
 ) -> Any:
-    """Return the result of a query as text, or as a list with a mapping for each row.
-
-    The other arguments and errors are as for `export`.
-    """
+    """Return the result of a query as text, or as a list with a mapping for each row. Errors: as for `export`."""
     with _opened(paths, on_progress) as tables, tables.reading(QUERY):
         found = with_texts(tables.query(sql))
         if as_rows:
@@ -109,11 +101,7 @@ def _opened(paths: Sequence[Path], on_progress: OnProgress) -> Tables:
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:
-    """Refuse to write among the files of a run.
-
-    Raises:
-        RunDirectoryError: `out` is inside one of the runs.
-    """
+    """Raise a RunDirectoryError if `out` is inside one of the runs."""
     inside = next((path for path in paths if path.resolve() in out.resolve().parents), None)
     if inside is not None:
         raise RunDirectoryError(f"{out}: is inside the run {inside}")
@@ -121,13 +109,9 @@ def refuse_inside(paths: Sequence[Path], out: Path) -> None:
 
 @contextmanager
 def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterator[Path]:
-    """Yield an empty directory beside `out`; it gets the name `out` at the end of the block, or is removed on an error.
+    """Yield an empty directory; it gets the name `out` at the end of the block, or is removed on an error.
 
-    The leftovers of killed processes are removed first.
-
-    Args:
-        files: the names of the files that it may get.
-        replaces: whether a directory with nothing but such files is replaced.
+    `replaces`: whether a directory with nothing but such files is replaced.
     """
     if out.exists() or out.is_symlink():
         if out.is_symlink() or not out.is_dir() or any(path.name not in files for path in out.iterdir()):

@@ -41,12 +41,7 @@ def library(wanted: str | None) -> str:
 
 
 def table_frame(path: Path, name: str, into: str) -> Any:
-    """Return a table of the run in a directory as a data frame.
-
-    Args:
-        name: one of the tables that the run may have.
-        into: one of `LIBRARIES`.
-    """
+    """Return a table of the run in a directory as a data frame. `into`: one of `LIBRARIES`."""
     with Tables([Recorded(path, path.name)]) as tables:
         (wanted,) = chosen_tables([name], tables.schema)
         if not tables.has(wanted):
@@ -60,15 +55,12 @@ def query(sql: str, run: str | os.PathLike[str], *runs: str | os.PathLike[str], 
 
     Args:
         sql: a SELECT of DuckDB on the tables that `prism export` writes; people and posts are numbers there.
-        run, runs: the directories of the runs.
         into: `pandas`, `polars` or `arrow`; by default the first one that is installed.
 
     Raises:
-        ValueError: the query is wrong.
-        ImportError: none of them is installed, or not the one that is named.
+        ValueError, ImportError: the query is wrong, or the library is not installed.
         RunDirectoryError: a directory is no run, or is named twice.
-        JournalError: a file of a run cannot be read.
-        ConfigError: the people of a run cannot be made again.
+        JournalError, ConfigError: a file of a run cannot be read, or its people cannot be made again.
     """
     made, paths = library(into), [Path(run), *map(Path, runs)]
     recorded = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
@@ -77,7 +69,6 @@ def query(sql: str, run: str | os.PathLike[str], *runs: str | os.PathLike[str], 
 
 
 def rounds_frame(rounds: Mapping[str, Sequence[float]], into: str) -> Any:
-    """Return the rounds of a run in memory as a data frame."""
     made: Any = import_module(_MODULES.get(into, into))
     columns = {
         name: np.array(values, np.int64 if all(isinstance(value, int) for value in values) else np.float64)

@@ -21,14 +21,13 @@ from actors.store.rounds import ROUNDS
 from actors.store.run import Recorded, list_run, shown_path
 from actors.tables.arrow import PART_ROWS, Coded, Columns
 from actors.tables.schema import attribute_columns, post_columns
-from actors.tables.ties import Edges, edges_of
 from prism.agents import DECIDED, MOVED, STALE, Source
 from prism.agents.waves import SEEN
-from prism.columns import Ints, distinct
+from prism.columns import Ints, begins_run, distinct, places_among
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError, InputError
-from prism.events import MADE
+from prism.events import MADE, ON_TIES
 from prism.llm.spending import USEFUL, cost_usd
 from prism.rng import Draw, integers
 from prism.rows import Heap, unpacked
@@ -36,6 +35,7 @@ from prism.scorecard.cascades import above_all, shapes_in
 from prism.social.people.people import People
 from prism.social.people.population import Population
 from prism.social.posts.post import TEMPLATES, PostKind
+from prism.social.ties.graph import BOUND, ties_from_outside
 from prism.tables import Kind, Table, Value
 
 _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
@@ -43,21 +43,14 @@ _POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
-_lines: Final = msgspec.json.Encoder().encode_lines
-_options: Final = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Made:
-    """The relations of one run that Python makes. The journal has been read to its end.
-
-    Args:
-        tables: those that the runs may have.
-    """
+    """The relations of one run that Python makes. The journal has been read to its end."""
 
     def __init__(self, run: Recorded, tables: Mapping[str, Table], configs: Sequence[Config]) -> None:
         self.run, self.tables = run, tables
         self._of_people, self._of_posts = attribute_columns(configs), post_columns(configs)
-        """The columns of attributes of people, and of posts."""
         self.relations = {
             "runs": self._runs,
             "rounds": self._rounds,
@@ -71,7 +64,6 @@ class Made:
             "made.traits": self._traits,
             "made.questions": self._questions,
         }
-        """`{relation: yields its rows, some at a time}`."""
 
     # The domain, which is made again when it is first asked for.
 
@@ -89,13 +81,13 @@ class Made:
 
     @cached_property
     def population(self) -> Population | None:
-        """The people on a feed; None in another domain."""
         found = getattr(self.domain, "population", None)
         return found if isinstance(found, Population) else None
 
     @cached_property
-    def edges(self) -> Edges | None:
-        return None if self.population is None else edges_of(self.run, self.population)
+    def edges(self) -> tuple[Columns, Ints] | None:
+        """The times of ties, and how many more followers and followees each has at the end; None without people."""
+        return None if self.population is None else _edges_of(self.run, self.population)
 
     def _drawn(self, attribute: str) -> Sequence[Value | None]:
         """Return the values of an attribute at the start; nothing without people."""
@@ -124,7 +116,7 @@ class Made:
 
     def _edges(self) -> Iterator[Columns]:
         if self.edges is not None and "ties" in self.run.record.all_of():
-            yield self.edges.columns
+            yield self.edges[0]
 
     def _agents(self) -> Iterator[Columns]:
         """Yield all agents: what they were at the start, what they did, and what people are at the end."""
@@ -136,7 +128,7 @@ class Made:
             names = [run.show.name(agent) or None for agent in range(count)]
         if population is not None and "followers" in values:
             if self.edges is not None and "ties" in recorded:
-                for name, more in (("followers", self.edges.followers), ("following", self.edges.following)):
+                for name, more in zip(("followers", "following"), self.edges[1], strict=True):
                     values[f"{name}_end"] = values[name] + more
             for (name, is_end), column in self._of_people.items():
                 found = self._at_end(name) if is_end and "attributes" in recorded else self._drawn(name)
@@ -167,7 +159,6 @@ class Made:
         return {"state": Coded(last, states), "state_since_tick": since, "transitions": moves}
 
     def _at_end(self, name: str) -> list[Value | None]:
-        """Return the values of an attribute at the end."""
         run, found = self.run, [*self._drawn(name)]
         changes = run.record.table("attributes", until=run.length)
         names, of_row = changes["name"].numbered()
@@ -372,6 +363,56 @@ _LOGGED: Final[Mapping[str, Any]] = {
     "cost_usd": lambda answer, prices: cost_usd(answer.spent, prices),
 }
 """`{column: its value of an answer in the log, and of the prices}`."""
+
+
+def _edges_of(run: Recorded, population: Population) -> tuple[Columns, Ints]:
+    """Return the times for which people follow others, those of the start first, and how many more each then has.
+
+    The second is of shape (2, people): followers and followees at the end, less those at the start.
+    """
+    graph, size = population.graph, population.graph.size
+    starts, followees, *_ = graph.arrays()
+    until, more = np.full(len(followees), -1, np.int32), np.zeros((2, size), np.int64)
+    later = np.empty((4, 0), np.int64)
+    changes = _tie_changes(run, population)
+    if len(changes[0]):
+        # 1. The changes of a tie one after the other; in a tick those from outside come first. What is so already is
+        #    not changed.
+        ticks, is_own, ones, others, follows = changes
+        tails, heads = graph.ties()
+        order = np.lexsort((is_own, ticks, ones * size + others))
+        ties, ticks, follows = (ones * size + others)[order], (ticks + is_own)[order], follows[order]
+        places = places_among(tails * size + heads, ties)
+        before = np.where(begins_run(ties), places >= 0, np.roll(follows, 1))
+        ties, ticks, follows, places = (each[follows != before] for each in (ties, ticks, follows, places))
+        # 2. Of a tie of the start the first change is its end; each change that makes a tie lasts until the next.
+        is_end = begins_run(ties) & (places >= 0)
+        until[places[is_end]] = ticks[is_end]
+        goes_on = np.append(~begins_run(ties)[1:], False)  # the last one has no next
+        ends = np.where(goes_on, np.roll(ticks, -1), -1)
+        later = np.array((ties // size, ties % size, ticks, ends))[:, follows == 1]
+        more = np.array([np.bincount(each, 2 * follows - 1, size) for each in (ties % size, ties // size)], np.int64)
+    ones = np.repeat(np.arange(size, dtype=np.int32), np.diff(starts))
+    first = ones, followees, np.zeros_like(ones), until
+    joined = [np.concatenate(each, dtype=np.int32) for each in zip(first, later, strict=True)] if later.size else first
+    names = ("follower", "followee", "from_tick", "until_tick")
+    return dict(zip(names, joined, strict=True)), more
+
+
+def _tie_changes(run: Recorded, population: Population) -> Ints:
+    """Return of each change the tick, whether it is a person's own, the two people, and whether one follows then."""
+    record = run.record
+    if "ties" not in record.all_of():
+        return np.empty((5, 0), np.int64)
+    own = record.table("ties", until=run.length, columns=("agent", "what", "whom"))
+    bound = np.isin(own["what"], [ON_TIES.index(each) for each in BOUND])
+    made = own["what"] == ON_TIES.index("follow")
+    columns = own["tick"], np.ones(len(bound)), own["agent"], own["whom"], made
+    done = record.table("interventions", until=run.length, columns=("content",))
+    contents = zip(done["tick"].tolist(), map(_decode, done["content"].values()), strict=True)
+    outside = [each for tick, content in contents for each in ties_from_outside(tick, content, population.number)]
+    first = np.array([(tick, 0, one, other, follows) for tick, one, other, follows in outside], np.int64)
+    return np.concatenate((np.array([each[bound] for each in columns], np.int64), first.reshape(-1, 5).T), axis=1)
 
 
 def numbers_and_texts(values: Any) -> Columns:

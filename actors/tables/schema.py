@@ -41,14 +41,12 @@ from prism.tables import (
 
 
 def _meaning(table: Table, name: str) -> str:
-    """Return the meaning of a column that is in the journal as it is in exports."""
     return next(each.about for each in table.columns if each.name == name)
 
 
 NO_FEED: Final = "no posts on a feed in this domain"
 NO_CHANGES: Final = "nobody has changed any"
 _ACT: Final = (RUN, TICK, AT, AGENT)
-"""The columns of what an agent did."""
 
 _ALL: Final = (
     Table(
@@ -250,16 +248,12 @@ _ALL: Final = (
 )
 
 TABLES: Final[Mapping[str, Table]] = {table.name: table for table in _ALL}
-"""The tables that any run may have, by name, in the order in which they are written."""
 OF_EVENTS: Final = ("posts", "engagements", "cascades", "edges", "ties", "attribute_changes", "feeds")
 """The tables of what took place: `prism.events`."""
 
 
 def tables_of(shows: Iterable[Show | type[Show]]) -> dict[str, Table]:
-    """Return all tables that runs of some domains may have, by name: those of any run first, then those of a domain.
-
-    The columns that domains add to the table of agents stand at its end.
-    """
+    """Return all tables that runs of some domains may have, by name: those of any run, then those of a domain."""
     shows = [*shows]
     found = {**TABLES, **{table.name: table for show in shows for table in show.tables}}
     added = {column.name: column for show in shows for column in show.agent_columns}
@@ -268,7 +262,6 @@ def tables_of(shows: Iterable[Show | type[Show]]) -> dict[str, Table]:
 
 
 def shipped_tables() -> dict[str, Table]:
-    """Return all tables that runs of PRISM's shipped domains may have, by name."""
     return tables_of(shipped_shows())
 
 
@@ -280,13 +273,7 @@ class NoTableError(LookupError):
 
 
 def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
-    """Return the tables that are named, in their usual order; without names, return all tables.
-
-    `tables`: those that runs may have, by name.
-
-    Raises:
-        NoTableError: there is no such table.
-    """
+    """Return the tables that are named, in their usual order; all without names. An unknown name is a NoTableError."""
     for name in names:
         if name not in tables:
             raise NoTableError(name, tables)
@@ -323,7 +310,6 @@ def journal_tables(run: Recorded) -> dict[str, Table]:
 
 
 def configs_of_feeds(runs: Sequence[Recorded]) -> list[Config]:
-    """Return the configurations of those runs whose agents are people on a feed."""
     return [run.config for run in runs if "posts" in run.show.event_tables]
 
 
@@ -331,8 +317,6 @@ def tables_of_runs(runs: Sequence[Recorded], of_journals: Sequence[Mapping[str, 
     """Return all tables that some runs may have, by name, with the columns that the runs bring.
 
     A table that a world declares stands after the run, the tick and its time, with JSON in place of msgpack.
-
-    `of_journals`: those of each run's journal.
     """
     found = tables_of(run.show for run in runs)
     for run, tables in zip(runs, of_journals, strict=True):
@@ -402,10 +386,7 @@ def _columns(
 
 
 def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
-    """Return the attributes that the chart of a configuration sets; empty if the chart is not available.
-
-    The agents of the run are then not available either, and making them raises the error.
-    """
+    """Return the attributes that a chart sets; empty if it cannot be had: then making the agents fails."""
     try:
         names = {change.name for change in look_at_chart(config).behaviour.all_changes}
     except PrismError:

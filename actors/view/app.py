@@ -60,8 +60,6 @@ KEPT_MAX = 16
 
 
 class ProblemError(Exception):
-    """A request that cannot be answered."""
-
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
         self.status = status
@@ -95,11 +93,9 @@ class Site:
     """The name of the page that opens."""
 
     def close(self) -> None:
-        """End what was begun for its pages."""
         self.explainer.close()
 
     def app(self) -> Starlette:
-        """Return the application, without its guard."""
         part, api = "/part/runs/{name}", "/api/runs/{name}"
         works: dict[str, Callable[[Request], Any]] = {
             "/part/runs": lambda _: list_part(self._root),
@@ -134,7 +130,6 @@ class Site:
         )
 
     def _no_page(self, _: Request, __: Exception) -> Response:
-        """Return the page for an unknown address, with a link back."""
         page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -157,7 +152,6 @@ class Site:
         return self._experiment
 
     def experiment_sections(self, _: Request) -> str:
-        """Return the sections of the report of an experiment, as it is now."""
         path = self._of_experiment()
         return sections_of_experiment(path, version_of(path))
 
@@ -188,7 +182,6 @@ class Site:
         }
 
     def _version(self, run: ViewedRun) -> str:
-        """Return a text that changes when there is more to draw of a run."""
         kept = (run.path / name for name in ("journal.prism", "summary.json", "causes", "audit/audit.json"))
         return " ".join(str(path.stat().st_mtime_ns) if path.exists() else "-" for path in kept)
 
@@ -197,7 +190,6 @@ class Site:
         return moment_of(run, run.config or Config(), journal, _number(request, "tick"))
 
     def sections(self, request: Request) -> str:
-        """Return the sections of the report of a run, as it is now."""
         run = self._opened(request)
         return sections_of(((run.path, run.label),), self._version(run))
 
@@ -260,7 +252,6 @@ class Site:
         return [self.explainer.get(run.path, agent, tick)]
 
     def compared_sections(self, request: Request) -> str:
-        """Return the sections of the report of two runs."""
         both = [self._of_name(request.query_params.get(side, "")) for side in ("left", "right")]
         return sections_of(tuple((run.path, run.label) for run in both), " ".join(map(self._version, both)))
 

@@ -24,7 +24,6 @@ from actors.pages.page import Table, table_of
 from actors.pages.words import text_of
 
 LIMIT_S = 180.0
-"""The longest time for one turn."""
 EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
 """The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
 people's runs."""
@@ -42,7 +41,6 @@ class Explainer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def close(self) -> None:
-        """End what is being worked out."""
         if (process := self._process) is not None:
             process.kill()
 

@@ -110,7 +110,6 @@ T = TypeVar("T")
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
 LISTED_MAX = 40
-"""The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
 _DID: Final = {
     "publish": "✎ posted",
@@ -146,7 +145,6 @@ class AgentPanel:
                         break
         self.moves = [each for each in messages if isinstance(each, Update)]
         self.feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
-        """The latest that was recorded; None without one."""
         self.acts = [each for each in messages if isinstance(each, PostEvent | TieChanged | AttributeSet)]
         # Whom the agent follows and its changes of ties and attributes since the start, with all interventions.
         population = run.network.population
@@ -178,7 +176,6 @@ class AgentPanel:
             ]
 
     def part(self) -> list[Node]:
-        """Return the panel as a part of the page."""
         run, added = self._run, kept_causes(self._run.path).found
         said = [
             tag("li", f"{of.of}: {added_words(each)}")
@@ -212,7 +209,6 @@ class AgentPanel:
         return tag("button", self._run.called(agent), type="button", class_="link", data_agent=agent)
 
     def _history(self) -> Node:
-        """Return the table of what the agent did, the latest first."""
         rows = []
         for move in _latest(self.moves):
             stays = "stays " if move.from_state == move.to_state else ""
@@ -231,7 +227,6 @@ class AgentPanel:
         return tag("div", table, class_="scroller", tabindex=0, role="region", aria_label="What the agent did")
 
     def _question(self, of: tuple[Question[Any], Update[Any] | None]) -> Node:
-        """Return a question: what was seen, what could be done, and what was."""
         (asked, decided), became = of, "not answered up to this tick"
         taken = "" if decided is None else decided.to_state
         if decided is not None:
@@ -262,7 +257,6 @@ class AgentPanel:
 
 
 def _latest(of: Sequence[T]) -> Sequence[T]:
-    """Return the latest entries, the last one first."""
     return of[::-1][:LISTED_MAX]
 
 

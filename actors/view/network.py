@@ -82,8 +82,6 @@ PULLS_MAX = 200_000
 
 
 class Drawn(NamedTuple):
-    """The picture's numbers."""
-
     people: NDArray[np.int32]  # the number of each person drawn, ascending: (people,)
     places: NDArray[np.float32]  # the place of each on the picture, between -1 and 1: (people, 2)
     followers: NDArray[np.float32]
@@ -105,9 +103,7 @@ class NetworkDrawing:
         self._picture = Future[Drawn]()
         self._picture.cancel()  # none is under way
         self.population: Population | None = None
-        """The people, once they are made; None before."""
         self.drawn: Drawn | None = None
-        """The picture, once it is made; None before."""
 
     def people(self) -> Population | None:
         """Return the people, made on the first call; None if the run has no network of people, or one too large."""

@@ -31,17 +31,13 @@ from prism.show import Show
 from prism.wording import counted
 
 RUNS_MAX = 500
-"""Runs that are listed."""
 SETTINGS_MAX = 24
 """Settings that are listed, of those in which runs differ."""
 FIGURES_MAX: Final = 5
-"""The most figures of a run in a list."""
 MARKS: Final = {"done": "✓", "ended": "✓", "stopped": "■", "crashed": "✖", "damaged": "⚠", "starting": "…"}
 
 
 class RunLine(NamedTuple):
-    """A run in the list."""
-
     name: str
     label: str  # its name, or of a cell of an experiment the condition and the seed
     run: ListedRun
@@ -66,7 +62,6 @@ class RunLine(NamedTuple):
 
     @property
     def state_in_words(self) -> Element:
-        """A mark and a word."""
         kind, words = self.state if self.run.holder is None else "running", f" {self.state.replace('_', ' ')}"
         mark = tag("span", MARKS.get(self.state, "▶"), aria_hidden="true")
         return tag("span", mark, words, class_=f"state state-{kind}")
@@ -125,12 +120,10 @@ def runs_below(root: Path) -> dict[str, tuple[Path, str]]:
 
 
 def lines_of(root: Path) -> list[RunLine]:
-    """Return the runs in a directory that are listed."""
     return [line_of(path)._replace(label=label) for path, label in [*runs_below(root).values()][:RUNS_MAX]]
 
 
 def list_part(root: Path) -> list[Node]:
-    """Return the list of the runs in a directory as a part of the page."""
     lines, place, left_out = lines_of(root), shown(str(root)), max(0, len(runs_below(root)) - RUNS_MAX)
     if not lines:
         begin = f"No run here: {place} has no directory of a run. Begin one with"
@@ -166,10 +159,7 @@ def _read(path: Path, _: Marks) -> RunLine:
 
 
 def differences_of(lines: Sequence[RunLine]) -> list[Difference]:
-    """Return the settings in which runs of one domain differ, with a value for each run; others have none.
-
-    A damaged run is left out: what can be read of its settings may not be what it ran with.
-    """
+    """Return the settings in which runs of one domain differ, with a value for each run but the damaged ones."""
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):
         if line.run.status is not RunStatus.DAMAGED:
@@ -205,18 +195,15 @@ def figures_of(path: Path, show: Show) -> Iterator[tuple[str, str]]:
 # The cells of an experiment
 
 CELLS_SHOWN = 2000
-"""The most cells that are listed."""
 CELL_MARKS: Final = {CellState.DONE: "✓", CellState.RUNNING: "▶", CellState.INTERRUPTED: "■", CellState.WAITING: "·"}
 
 
 def cells_of(path: Path) -> tuple[PlanFile, list[CellLine]]:
-    """Return the plan of an experiment, and every cell of it with its state."""
     plan = current_plan(path)
     return plan, [CellLine(each.condition, each.seed, each.key, cell_state(path, each.key)) for each in plan.cells]
 
 
 def version_of(path: Path) -> str:
-    """Return a text that changes when there is more to draw."""
     plan, cells = cells_of(path)
     outcome = path / OUTCOME
     mark = outcome.stat().st_mtime_ns if outcome.exists() else 0

@@ -42,7 +42,6 @@ TOKEN: Final = "token"  # noqa: S105  # the name of the parameter
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
     if host == "localhost":
         return True
     try:
@@ -70,7 +69,6 @@ class Guard:
         """The value of the cookie: the token itself may have characters that no cookie can hold."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass the request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -154,11 +152,7 @@ def served(site: Site, host: str, port: int, token: str) -> Iterator[str]:
 
 
 def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str], None]) -> None:
-    """Serve the page until the process is interrupted.
-
-    Args:
-        on_ready: called with the address once it is listened on; the others are those of `served`.
-    """
+    """Serve the page until the process is interrupted. `on_ready`: called with the address once it is listened on."""
     told = list[int]()
     before = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
     with logging_to(None), served(site, host, port, token) as address:

@@ -39,7 +39,6 @@ class ViewedRun:
         self.config: Config | None = None
         """None if it cannot be read, or has not been yet; `chart` and `network` are made from it."""
         self.chart: Outline | None = None
-        """None if it is not available."""
         self.network = NetworkDrawing(Config())
         self.journal: Followed | None = None
         self._lock = Lock()

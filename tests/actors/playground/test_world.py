@@ -8,8 +8,7 @@ import pytest
 
 import actors
 from actors.playground.app import Move, playable
-from actors.playground.words import changed_in_words, fan_in_words
-from actors.playground.world import Measured, Measures, Played, play
+from actors.playground.world import Measured, Measures, Played, changed_in_words, fan_in_words, play
 from prism.config import Config, load_config
 from tests.standin import ModelServer
 
