@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actors.results.result import RunResult, read_result
     from actors.runs.summary import Summary
     from actors.runtime.simulation import Progress, Simulation
-    from actors.tables.frames import query
+    from actors.tables.export import query
 
 __all__ = [
     "ActorError",
@@ -64,6 +64,6 @@ if not TYPE_CHECKING:
             "actors.results.result": ("RunResult", "read_result"),
             "actors.runs.summary": ("Summary",),
             "actors.runtime.simulation": ("Progress", "Simulation"),
-            "actors.tables.frames": ("query",),
+            "actors.tables.export": ("query",),
         },
     )

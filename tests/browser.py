@@ -51,7 +51,7 @@ TIMEOUT_MS = 60_000
 
 
 class Visit:
-    """One page in the browser, before it is opened, and what went wrong on it so far: also requests to other places."""
+    """One page in the browser, and what went wrong on it so far."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -71,12 +71,10 @@ class Visit:
         return [*self._problems, *([f"too wide: it scrolls sideways by {wide} px"] if wide else [])]
 
     def overflow(self) -> int:
-        """Return by how many pixels the page is wider than the window."""
         root = "document.documentElement"
         return max(0, int(self.page.evaluate(f"() => {root}.scrollWidth - {root}.clientWidth")))
 
     def tables_cut(self) -> list[str]:
-        """Return the tables that are wider than the box they are in, or whose cells are, with all details open."""
         found: list[str] = self.page.evaluate(CUT)
         return found
 
@@ -85,7 +83,7 @@ class Visit:
         self.page.emulate_media(color_scheme=scheme)
 
     def wait_until(self, expression: str) -> None:
-        """Wait until an expression of JavaScript holds; Playwright's own way needs `unsafe-eval`, which pages lack."""
+        """Wait until JavaScript is true; Playwright's own way needs `unsafe-eval`, which pages forbid."""
         for _ in range(TIMEOUT_MS // STEP_MS):
             if self.page.evaluate(expression):
                 return
@@ -93,7 +91,6 @@ class Visit:
         raise AssertionError(f"not within {TIMEOUT_MS / 1000:g} s: {expression}")
 
     def violations(self) -> list[str]:
-        """Return what axe finds: one line for each rule and place."""
         found: dict[str, Any] = Axe().run(self.page, options={"runOnly": {"type": "tag", "values": LEVELS}}).response
         return [
             f"{rule['id']}: {rule['help']}: {node['html'][:200]}"
@@ -122,24 +119,16 @@ class Visit:
 
 
 class Browser:
-    """The browser. Each visit has a profile of its own."""
-
     def __init__(self, chromium: Chromium) -> None:
         self._chromium = chromium
 
-    def open(
-        self, url: str, *, width: int = WIDE, height: int = HEIGHT, scheme: Scheme = "light", wait: str = "load"
-    ) -> Visit:
-        """Open an address in a window of this size, for a reader with this scheme of colours.
-
-        `wait`: the event up to which it waits, `load` or `networkidle`.
-        """
+    def open(self, url: str, *, width: int = WIDE, scheme: Scheme = "light") -> Visit:
         context = self._chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+            viewport={"width": width, "height": HEIGHT}, color_scheme=scheme, reduced_motion="reduce"
         )
         context.set_default_timeout(TIMEOUT_MS)
         visit = Visit(context.new_page(), url)
-        visit.page.goto(url, wait_until="networkidle" if wait == "networkidle" else "load")
+        visit.page.goto(url)
         return visit
 
     def close_visits(self) -> None:
@@ -149,7 +138,6 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Start the browser for a module of tests."""
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
@@ -159,7 +147,6 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """Return the browser; its pages are closed at the end of the test."""
     yield chromium
     chromium.close_visits()
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
-from actors.pages.html import tag
-from actors.pages.page import Chart, Table
+from actors.pages.page import Chart, Table, tag
 from actors.pages.words import count, listed, share
 from actors.pages.words import pages_number as digits
 from actors.plots.cascades import cascade, cascade_depths, cascade_sizes, cascade_virality, of_shapes
@@ -30,7 +28,6 @@ ORDINALS: Final = ("The largest cascade", "The second largest", "The third large
 DRAWN: Final = len(ORDINALS)
 NODES_MAX: Final = 400
 NAME_CHARS: Final = 24
-NO_CAUSES: Final[Mapping[int, str]] = MappingProxyType({})
 _SHAPES: Final[Mapping[str, tuple[str, Any]]] = {
     "size": ("Sizes of cascades", cascade_sizes),
     "depth": ("Depths of cascades", cascade_depths),
@@ -97,7 +94,7 @@ def _shape(groups: Sequence[RunGroup], found: Sequence[Shapes], real: Shapes | N
     return Chart(draw(series, title, reading, colors=colors), table)
 
 
-def tree_charts(run: RunRecord, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
+def tree_charts(run: RunRecord, causes: Mapping[int, str]) -> list[Chart]:
     """Return the largest cascades as trees. `causes`: `{original: the HTML id of the part with its causes}`."""
     largest = [run.course.posts.tree(post.post) for post, _ in run.course.posts.largest(DRAWN)]
     called, likes = partial(name_of, run.people), run.course.likes

@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from actors.core.errors import RunDirectoryError
-from actors.pages.html import Node, tag
-from actors.pages.page import Chart, Section, Table, grid, missing, table_of
+from actors.pages.page import Chart, Node, Section, Table, grid, missing, table_of, tag
 from actors.pages.words import pages_number, span
 from actors.plots.rows import Row, rows
 from actors.plots.theme import TEXT

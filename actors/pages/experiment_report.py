@@ -11,10 +11,11 @@ import numpy as np
 
 from actors.factory.shipped import replications
 from actors.pages.counterfactuals import audit_section
-from actors.pages.html import Element, Node, tag
 from actors.pages.page import (
     SHOWN_MAX,
     Chart,
+    Element,
+    Node,
     Section,
     Table,
     document,
@@ -24,6 +25,7 @@ from actors.pages.page import (
     missing,
     noticed,
     table_of,
+    tag,
 )
 from actors.pages.words import MINUS, count, listed, pages_number, place_of, span
 from actors.plots.lines import Course, Panel, curves, over_time

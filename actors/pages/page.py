@@ -1,18 +1,97 @@
-"""The parts of pages: charts with their numbers, tables and sections; and a document of them that loads nothing."""
+"""Pages: elements, charts with their numbers, tables and sections, and a document of them that loads nothing.
+
+Text is data: a name such as `<script>` is shown as it is. Only elements and pictures of `actors.plots` make markup;
+texts are escaped when they are written, and nowhere else. Names of elements are the code's own, and are checked.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from html import unescape
+from html import escape, unescape
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from actors.pages.html import Element, Node, Picture, page, rendered, tag
 from actors.pages.words import count, pages_number
 from prism.experiment.answer import Answer
 from prism.palette import DARK, LIGHT
+from prism.quoting import visible
 from prism.wording import counted
+
+VOID: Final = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
+RAW: Final = "style"
+"""The element whose text HTML does not unescape: style rules, which are the code's own."""
+
+BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "tr"})
+"""Elements that are followed by a new line, for people who read the file."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
+
+
+class Element(NamedTuple):
+    name: str  # such as `p`
+    attributes: dict[str, str]  # `{name: value}`, not yet escaped
+    children: tuple[Node, ...]  # elements and texts, not yet escaped
+
+
+class Picture(NamedTuple):
+    """A chart on a page, which is drawn when the page is written."""
+
+    chart: Any  # of `actors.plots`
+    name: str  # its HTML id, which no other picture of the page has
+    title: str  # its content in words, for screen readers
+
+
+Node = Element | str | Picture
+Draw = Callable[[Picture], str]
+"""Draws a picture as HTML: a report as SVG without a script, the local page as one that a script brings to life."""
+
+
+def _no_picture(picture: Picture) -> str:
+    raise ValueError(f"expected a page without pictures, got {picture.title!r}")
+
+
+def tag(name: str, /, *children: Node | None, **attributes: str | int | float | None) -> Element:
+    """Return an element without what is None. `class_` is the attribute `class`, and `_` inside a name is `-`."""
+    named = {key.rstrip("_").replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
+    kept = tuple(child for child in children if child is not None)
+    for each in (name, *named):
+        if not _NAME.fullmatch(each) or each.startswith("on"):
+            raise ValueError(f"expected the name of an element or attribute, got {each!r}")
+    if name == RAW and any(not isinstance(child, str) or "<" in child for child in kept):
+        raise ValueError("expected style rules without markup")
+    return Element(name, named, kept)
+
+
+def facts(pairs: Iterable[tuple[str, Node]], looks: str = "facts", label: str | None = None) -> Element:
+    """Return names and values, side by side."""
+    named = (tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs)
+    return tag("dl", *named, class_=looks, aria_label=label)
+
+
+def rendered(node: Node, draw: Draw = _no_picture) -> str:
+    return "".join(_parts(node, draw))
+
+
+def _parts(node: Node, draw: Draw) -> Iterator[str]:
+    if isinstance(node, Picture | str):
+        yield f"{draw(node)}\n" if isinstance(node, Picture) else escape(visible(node), quote=False)
+        return
+    attributes = "".join(f' {name}="{escape(visible(value))}"' for name, value in node.attributes.items())
+    yield f"<{node.name}{attributes}>"
+    if node.name in VOID:
+        return
+    for child in node.children:
+        if node.name == RAW and isinstance(child, str):
+            yield child
+        else:
+            yield from _parts(child, draw)
+    yield f"</{node.name}>"
+    if node.name in BLOCKS:
+        yield "\n"
+
+
+# Parts
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
@@ -216,7 +295,7 @@ def document(title: str, header: Element, sections: Iterable[Section | None], on
         tag("main", *(section.drawn for section in kept)),
         tag("footer", tag("p", "Made by prism report. The file needs no network; save it, send it, print it.")),
     )
-    return page(head, body, draw=as_svg)
+    return f"<!DOCTYPE html>\n{rendered(tag('html', head, body, lang='en'), as_svg)}\n"
 
 
 def report_css() -> str:

@@ -9,16 +9,31 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from actors.core.errors import RunDirectoryError
 from actors.display.words import duration, usd
 from actors.factory.input_files import plain_name
 from actors.pages.cascade_charts import shape_charts, tree_charts
 from actors.pages.counterfactuals import anchor, audit_section, cause_parts
-from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import call_parts, fallback_table, feed_table, sharing_parts, sources_chart
-from actors.pages.page import Section, Table, document, figures, grid, lead_of, missing, noticed, table_of
+from actors.pages.page import (
+    Chart,
+    Element,
+    Node,
+    Section,
+    Table,
+    document,
+    figures,
+    grid,
+    lead_of,
+    missing,
+    noticed,
+    table_of,
+    tag,
+)
 from actors.pages.time_charts import (
     attribute_charts,
     attributes_in_words,
@@ -31,20 +46,24 @@ from actors.pages.time_charts import (
     states_chart,
     world_chart,
 )
-from actors.pages.words import NO_VALUE, count, listed, place_of, share, sharing_notice, spread
-from actors.results.beside import compared_runs, made_of, read_beside, side_in_words
+from actors.pages.words import NO_VALUE, count, interval, listed, place_of, share, sharing_notice, spread
+from actors.pages.words import SOURCES as SOURCES_SAID
+from actors.plots.rows import Row, rows
+from actors.results.measures import compared_runs, made_of, read_beside, side_in_words
 from actors.results.observed import Real, read_real
-from actors.results.run_record import Difference, RunGroup, RunRecord, feed_of_run, groups_of
+from actors.results.run_record import Differences, RunGroup, RunRecord, feed_of_run, groups_of
 from actors.store.rounds import ENGINE_COLUMNS
 from actors.store.run import RunStatus, names_of
 from actors.studies.causes.record import Kept, kept_causes
 from actors.studies.causes.track import CASCADE
+from prism.agents import DECIDED
 from prism.distribution import SIZE_TOTALS
 from prism.economy.moments import QUARTERS_MIN
 from prism.errors import InputError
 from prism.experiment.answer import Answer
-from prism.llm.spending import cost_usd
+from prism.llm.spending import USEFUL, Ledger, cost_usd
 from prism.no_effect import remarks, remarks_on_many
+from prism.palette import SOURCES
 from prism.wording import counted
 
 COMMANDS_MAX = 8
@@ -114,7 +133,7 @@ def read_real_of(run: RunRecord, files: Sequence[str] = ()) -> Real:
 # The top of the page
 
 
-def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
+def _lead(groups: Sequence[RunGroup], differences: Differences) -> Element | None:
     groups = [group for group in groups if not group.first.is_damaged]
     if not groups:
         return None
@@ -126,10 +145,10 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
         return lead_of([told], str(made_of([read_beside(first.path, ())])))
     sides = {}
     for place, group in enumerate(groups):
-        settings = {each.key: each.values[place] for each in differences}
+        settings = {key: values[place] for key, values in differences.items()}
         sides[side_in_words(group.label or "these runs", settings)] = [run.path for run in group.runs]
-    compared = compared_runs(first.show.compared, sides)
-    return lead_of(compared.answers, compared.limits) if compared.answers else None
+    answers, limits = compared_runs(first.show.compared, sides)
+    return lead_of(answers, limits) if answers else None
 
 
 def notices(runs: Sequence[RunRecord]) -> list[str]:
@@ -183,7 +202,7 @@ def _state_of(run: RunRecord) -> str:
 # Its sections
 
 
-def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real) -> Iterator[Section | None]:
+def _sections(groups: Sequence[RunGroup], differences: Differences, real: Real) -> Iterator[Section | None]:
     runs = [run for group in groups for run in group.runs]
     alone, pictures = runs[0] if len(runs) == 1 else None, runs[0].show.pictures
     kept = Kept(found=()) if alone is None else kept_causes(alone.path)
@@ -193,9 +212,9 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
     else:
         parts: list[Node] = [shown]
         if differences:
-            rows = [(each.key, *each.values) for each in differences]
+            settings = [(key, *values) for key, values in differences.items()]
             columns = ("setting", *(group.label for group in groups))
-            parts.append(table_of(Table(columns, rows), "The settings that differ"))
+            parts.append(table_of(Table(columns, settings), "The settings that differ"))
         caption = "The ends side by side: the median of the seeds, with the lowest and the highest"
         yield Section("glance", "Side by side", [*parts, table_of(comparison(groups), caption)])
     if "cascades" in pictures:
@@ -206,8 +225,8 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
         parts = [grid([chart], "quarters") if chart else missing("No whole quarter was run.")]
         if not real.quarters:
             parts.append(missing("No file of history is given: name one with --against."))
-        if (told := moments_table(groups, real.quarters, real.source)) is not None:
-            parts.append(table_of(*told))
+        if (moments := moments_table(groups, real.quarters, real.source)) is not None:
+            parts.append(moments)
         elif chart:
             parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
         yield Section("quarters", "The economy", parts)
@@ -220,17 +239,12 @@ def _sections(groups: Sequence[RunGroup], differences: Sequence[Difference], rea
         yield Section("causes", "Causes", found) if found else None
         yield audit_section(alone.path, [alone.listed.digest])
     yield _states(groups, runs, alone)
-    chart = sources_chart(groups)
-    parts = [grid([chart], "decisions") if chart else missing("Nobody made a transition."), *call_parts(groups)]
+    parts = [_sources(groups), *_call_parts(groups)]
     if alone is not None:
-        parts += sharing_parts(alone)
-    if all(run.oracle is None for run in runs):
+        parts += _sharing_parts(alone)
+    if not any(run.spent for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))
-    if (fallbacks := fallback_table(runs)) is None:
-        parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))
-    else:
-        parts.append(table_of(fallbacks, "Choices that were made without the oracle"))
-    yield Section("decisions", "Decisions and the oracle", parts)
+    yield Section("decisions", "Decisions and the oracle", [*parts, _fallbacks(runs)])
     yield _again(runs)
 
 
@@ -268,8 +282,7 @@ def _cascades(groups: Sequence[RunGroup], real: Real, alone: RunRecord | None, k
     world = world_chart(groups)
     charts = [*([world] if world else []), *shape_charts(groups, feeds, real.cascades)]
     parts: list[Node] = [grid(charts, "cascades")] if charts else []
-    if (of_feeds := feed_table(groups)) is not None:
-        parts.append(table_of(of_feeds, "Feeds beside what was configured"))
+    parts += _feeds(groups)
     if real.hours:
         parts.append(missing("Real hours are not drawn: `prism validate-world` compares them."))
     if alone is not None:
@@ -336,9 +349,9 @@ def _glance(runs: Sequence[RunRecord]) -> Table:
         if summary is not None and summary.llm is not None:
             calls, dollars = count(sum(summary.llm.calls.values())), summary.llm.cost_usd
             cost = "no prices set" if dollars is None else usd(dollars)
-        elif run.oracle is not None:
-            calls = count(sum(spent.calls for spent in run.oracle.spent))
-            dollars = cost_usd(run.oracle.spent, run.config.llm.prices)
+        elif run.spent:
+            calls = count(sum(spent.calls for spent in run.spent))
+            dollars = cost_usd(run.spent, run.config.llm.prices)
             cost = "no prices set" if dollars is None else f"{usd(dollars)} so far"
         digest = NO_VALUE if run.is_damaged else run.listed.digest[:DIGEST_LETTERS]
         ticks = f"{count(course.ticks)} of {count(run.listed.length)}"
@@ -401,3 +414,129 @@ def _provenance(run: RunRecord) -> Table:
         *([("computed in", duration(run.summary.wall_s))] if run.summary is not None else []),
     ]
     return Table(("what", "value"), rows)
+
+
+# Decisions and the oracle
+
+_METHOD_WORDS = {
+    "embedded": "embedded choice",
+    "json": "the model's JSON",
+    "logprobs": "probabilities of its tokens",
+    "systemone": "probabilities of its answers",
+    "shared": "a shared judgement",
+}
+
+
+def _of(group: RunGroup) -> str:
+    return f", {group.label}" if group.label else ""
+
+
+def _sources(groups: Sequence[RunGroup]) -> Node:
+    """Return the chart of the sources of transitions; its table also has how choices were found."""
+    if not any(group.first.course.sources for group in groups):
+        return missing("Nobody made a transition.")
+    every = [run for group in groups for run in group.runs]
+    first = groups[0].first
+    names = [name for name in SOURCES if any(run.course.sources.get(name) for run in every)]
+    names.sort(key=lambda name: -first.course.sources.get(name, 0))
+    bars = []
+    for name in names:
+        for group in groups:
+            parts = [run.course.sources.get(name, 0) / max(1, run.course.sources.total()) for run in group.runs]
+            bars.append(Row(f"{SOURCES_SAID[name]}{_of(group)}: {share(fmean(parts))}", bar=100 * fmean(parts)))
+    total, decided = first.course.sources.total(), sum(first.course.sources.get(name, 0) for name in DECIDED)
+    reading = (
+        f"{share(first.course.sources.get('rule', 0), total)} of {count(total)} transitions follow from a rule; "
+        f"{counted(decided, 'choice')} were put to the oracle{f' ({groups[0].label})' if groups[0].label else ''}."
+    )
+    cells = [(SOURCES_SAID[name], *(run.course.sources.get(name, 0) for run in every)) for name in names]
+    cells += [
+        (f"no transition: {name}", *(run.course.unmoved.get(name, 0) for run in every))
+        for name in sorted({name for run in every for name in run.course.unmoved})
+    ]
+    methods = [{} if run.summary is None else run.summary.decisions_by_method for run in every]
+    cells += [
+        (f"found by {_METHOD_WORDS.get(name, name)}", *(each.get(name, 0) for each in methods))
+        for name in sorted({name for each in methods for name in each})
+    ]
+    table = Table(("decided by", *(run.name for run in every)), cells)
+    return grid([Chart(rows(bars, "% of transitions", "Who decided", reading), table)], "decisions")
+
+
+def _call_parts(groups: Sequence[RunGroup]) -> list[Node]:
+    """Return how long a model's answers took, and what became of calls to it; nothing if none was asked."""
+    latencies, outcomes = list[tuple[str, ...]](), list[tuple[str, ...]]()
+    for group in groups:
+        asked = [run for run in group.runs if run.spent]
+        if found := [latency for run in asked for latency in run.latencies_s]:
+            marks = (f"{mark:.3f}" for mark in np.quantile(found, (0.5, 0.95, 0.99)))
+            latencies.append((group.label or "all answers", count(len(found)), *marks))
+        for spent in sorted(Ledger(each for run in asked for each in run.spent), key=lambda each: -each.calls):
+            words = f"{'answered' if spent.outcome == USEFUL else spent.outcome.replace('_', ' ')}{_of(group)}"
+            outcomes.append((words, count(spent.calls), count(spent.tokens), f"{spent.latency_s:,.1f}"))
+    if not outcomes:
+        return []
+    times = Table(("answers of", "answers", "p50, s", "p95, s", "p99, s"), latencies)
+    calls_made = Table(("outcome", "calls", "tokens", "s"), outcomes)
+    took = table_of(times, "Time from question to answer, that in the queue included")
+    made = table_of(calls_made, "What became of calls to the model")
+    return [took, made] if latencies else [made]
+
+
+def _fallbacks(runs: Sequence[RunRecord]) -> Node:
+    """Return the choices made without the oracle by reason."""
+    every = [run.course.fallbacks if run.summary is None else run.summary.fallbacks_by_reason for run in runs]
+    names = sorted({name for each in every for name in each})
+    if not names:
+        return missing("Every choice was made by the oracle: there were no fallbacks.")
+    cells = [(name.replace("_", " "), *(each.get(name, 0) for each in every)) for name in names]
+    table = Table(("choices without the oracle, by reason", *(run.name for run in runs)), cells)
+    return table_of(table, "Choices that were made without the oracle")
+
+
+def _feeds(groups: Sequence[RunGroup]) -> Iterator[Node]:
+    """Yield the feeds beside what was configured; nothing for unfinished runs, and if nobody was shown a post."""
+    cells = []
+    for key, words, scale in (
+        ("length", "posts in a feed, at most", 1.0),
+        ("out_of_network", "% of the posts shown that are by people one does not follow", 100.0),
+    ):
+        for group in groups:
+            ends = [run.summary.world for run in group.runs if run.summary is not None]
+            pairs = [world["feed"][key] for world in ends if world.get("feed") and world.get("posts_shown")]
+            if pairs:
+                realised = [round(scale * pair["realised"], 3) for pair in pairs]
+                cells.append((f"{words}{_of(group)}", f"{scale * pairs[0]['configured']:g}", spread(realised)))
+    if cells:
+        yield table_of(Table(("feeds", "configured", "realised"), cells), "Feeds beside what was configured")
+
+
+# Shared judgements
+
+
+def _sharing_parts(run: RunRecord) -> list[Node]:
+    """Return the judgements that a run has shared, in sentences and as a table; nothing without sharing."""
+    sharing = None if run.summary is None else run.summary.sharing
+    if sharing is None or not sharing.shares:
+        return []
+    asked, ratio = sharing.asked_for_all + sharing.audited, f"{sharing.questions_per_call:,.1f} for each that was asked"
+    parts = [f"{counted(asked, 'question')} were asked, and {count(sharing.shared)} drew from what they got: {ratio}."]
+    if sharing.divergence is None:
+        parts.append("There were no audits, so the error is not known.")
+    else:
+        bits = f"{interval(sharing.divergence, 4)} bits from what these people would have got"
+        parts.append(f"What was shared is {bits}, by {counted(sharing.audited, 'audit')}.")
+    cells = [
+        (
+            f"{each.trigger} ({each.state}): {option}",
+            f"{shared:.4f}",
+            "" if (corrected := each.corrected.get(option)) is None else interval(corrected, 4),
+            each.questions,
+            each.audits,
+        )
+        for each in sharing.shares
+        for option, shared in each.shared.items()
+    ]
+    columns = ("option", "as shared", "if all were asked (95%)", "questions", "audits")
+    shown = table_of(Table(columns, cells), "What was shared, as shares of questions")
+    return [tag("p", " ".join(parts)), shown]

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from actors.pages.page import Chart, Table
+from actors.pages.page import Chart, Node, Table, table_of
 from actors.pages.words import count, listed, share, spread
 from actors.plots.lines import MARKS_MAX, Course, Panel, course, over_time
 from actors.plots.statechart import statechart
 from actors.plots.theme import TEXT, color_of
 from actors.results.observed import start_quarter
-from actors.results.run_record import AttributeCourse, Moment, NumberCourse, RunGroup, RunRecord, ValueCourse
+from actors.results.run_record import AttributeCourse, Moment, RunGroup, RunRecord
 from actors.store.rounds import growth_in_rounds, numbers_of
 from prism.answers import INDICATORS, moment_in_words
 from prism.answers import figure as digits
@@ -238,10 +238,10 @@ def attribute_charts(run: RunRecord) -> list[Chart]:
 def attributes_in_words(run: RunRecord) -> list[str]:
     told = []
     for each in run.attributes[:CHARTS_MAX]:
-        if isinstance(each, NumberCourse):
+        if each.is_number:
             told.append(_number_in_words(each))
         else:
-            first, last = each.shares[0], each.shares[-1]
+            first, *_, last = each.shares
             shares = [f"{value} from {share(first[value])} to {share(last[value])}" for value in _chosen(each)]
             told.append(f"Shares of the people, {_named(each)}: {listed(shares)}.")
     return told
@@ -249,7 +249,7 @@ def attributes_in_words(run: RunRecord) -> list[str]:
 
 def _attribute_chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
     name, groups, rounds = _named(of_people), [RunGroup("", (run,))], of_people.rounds
-    if isinstance(of_people, NumberCourse):
+    if of_people.is_number:
         values = [each.values for each in of_people.moments]
         low, high = np.quantile(values[-1], (0.25, 0.75))
         half = f"are at {digits(low)}" if low == high else f"are from {digits(low)} to {digits(high)}"
@@ -262,19 +262,20 @@ def _attribute_chart(run: RunRecord, of_people: AttributeCourse) -> Chart:
         moments = of_people.moments
         cells = [[*map(digits, (each.mean, each.spread, *np.quantile(each.values, QUANTILES)))] for each in moments]
     else:
+        shares = of_people.shares
         lines = {
-            f"{name}: {value}": course(rounds, [[100.0 * each[value] for each in of_people.shares]])
+            f"{name}: {value}": course(rounds, [[100.0 * each[value] for each in shares]])
             for value in _chosen(of_people)
         }
-        columns = [*of_people.shares[0]]
+        columns = [*shares[0]]
         left = len(columns) - LINES_MAX
         told = f"The share of the people with each value of {name}."
         told += f" {left:,} rarer values are left out." if left > 0 else ""
         panel = {"% of the people": Panel(lines, least=0)}
-        cells = [[share(each[value]) for value in columns] for each in of_people.shares]
-    title, is_text = f"{name[:1].upper()}{name[1:]} over the rounds", isinstance(of_people, ValueCourse)
+        cells = [[share(each[value]) for value in columns] for each in shares]
+    title = f"{name[:1].upper()}{name[1:]} over the rounds"
     reading, time = f"{told}{_notes(groups)}", "round (0: the start)"
-    drawn = _over_time(groups, panel, title, reading, x=time, legend=is_text)
+    drawn = _over_time(groups, panel, title, reading, x=time, legend=not of_people.is_number)
     rows = [(count(at), *row) for at, row in zip(rounds, cells, strict=True)]
     return Chart(drawn, Table(("round", *columns), rows))
 
@@ -283,7 +284,7 @@ def _named(course: AttributeCourse) -> str:
     return course.name.replace("_", " ")
 
 
-def _number_in_words(course: NumberCourse) -> str:
+def _number_in_words(course: AttributeCourse) -> str:
     """Return whether people came closer or moved apart, and whether they are in two clusters."""
     first, last, name = course.moments[0], course.moments[-1], _named(course)
     before = digits(first.spread, 2)
@@ -306,13 +307,14 @@ def _number_in_words(course: NumberCourse) -> str:
 
 
 def _is_split(moment: Moment) -> bool:
-    below, above = (side.people for side in moment.sides)
+    (below, _), (above, _) = moment.sides
     return moment.bimodality >= TWO and min(below, above) >= CLUSTER * (below + above)
 
 
-def _chosen(course: ValueCourse) -> list[str]:
+def _chosen(course: AttributeCourse) -> list[str]:
     """Return the values that have a line, by the largest share that they had; of truth values only `true`."""
-    names = sorted(course.shares[0], key=lambda name: (-max(each[name] for each in course.shares), name))
+    shares = course.shares
+    names = sorted(shares[0], key=lambda name: (-max(each[name] for each in shares), name))
     return ["true"] if {*names} == {"true", "false"} else names[:LINES_MAX]
 
 
@@ -366,8 +368,8 @@ def indicators_chart(groups: Sequence[RunGroup], history: Sequence[Figures], sou
     return Chart(drawn, Table(("quarter", *map(str, _INDICATORS.values())), rows))
 
 
-def moments_table(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> tuple[Table, str] | None:
-    """Return all moments beside those of equally many real quarters, and the table's caption; None for short runs."""
+def moments_table(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Node | None:
+    """Return the table of all moments beside those of equally many real quarters; None for short runs."""
     kept: list[list[Mapping[str, Sequence[float]]]] = [
         [run.rounds for run in group.runs if len(run.rounds.get("interest_rate", ())) >= QUARTERS_MIN]
         for group in groups
@@ -397,4 +399,4 @@ def moments_table(groups: Sequence[RunGroup], history: Sequence[Figures], source
         )
         for name in found[0][0]
     ]
-    return Table(("moment", "history", *labels), cells), f"Moments{beside} (docs/economy.md explains them)"
+    return table_of(Table(("moment", "history", *labels), cells), f"Moments{beside} (docs/economy.md explains them)")

@@ -29,7 +29,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from actors.core.errors import ActorError, RunDirectoryError
+from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.core.machine import processors
 from actors.factory.domains import own_code, show_of
@@ -50,11 +50,9 @@ from actors.playground.world import (
 from actors.runs.directory import RunDirectory, make_numbered
 from actors.runs.inputs import keep_files
 from actors.studies.experiments.cells import Pool
-from actors.view.app import STATIC, ProblemError, Site
+from actors.view.app import STATIC, ProblemError, Site, answered, json_of
 from actors.view.explainer import EXPLAIN
-from actors.view.run_list import shown
 from prism.config import Config, OracleConfig
-from prism.errors import PrismError
 from prism.experiment.experiment_file import read_experiment
 from prism.kernels import WORTH_COMPILING, are_wanted, is_kept
 from prism.palette import state_styles
@@ -147,7 +145,7 @@ class PlaySite(Site):
     def app(self) -> Starlette:
         app = super().app()
         app.router.routes[:0] = [
-            Route("/api/play/settings", lambda _: _json(self.settings())),
+            Route("/api/play/settings", lambda _: json_of(self.settings())),
             Route("/api/play/move", partial(_posted, Move, self.move), methods=["POST"]),
             Route("/api/play/keep", partial(_posted, Move, self.keep), methods=["POST"]),
             Route("/api/play/experiment", partial(_posted, Pins, self.experiment), methods=["POST"]),
@@ -330,20 +328,12 @@ def _result(future: Future[Played | str]) -> Played | str:
 async def _posted(kind: type[A], work: Callable[[A], Any], request: Request) -> Response:
     """Answer a request whose body is JSON: a page of another site cannot send that without asking first."""
     if request.headers.get("content-type") != "application/json":
-        return _json({"problem": "expected a body of application/json"}, 415)
+        return json_of({"problem": "expected a body of application/json"}, 415)
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > BODY_MAX:
-            return _json({"problem": f"expected at most {BODY_MAX:,} bytes"}, 413)
-    try:
-        found = await to_thread.run_sync(lambda: work(msgspec.json.decode(body, type=kind)))
-        return found if isinstance(found, Response) else _json(found)
-    except ProblemError as error:
-        return _json({"problem": str(error)}, error.status)
-    except (PrismError, ActorError, ValueError, LookupError, OSError) as error:
-        return _json({"problem": shown(problem_of(error))}, 422)
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
+            return json_of({"problem": f"expected at most {BODY_MAX:,} bytes"}, 413)
+    return await to_thread.run_sync(
+        lambda: answered(lambda _: work(msgspec.json.decode(body, type=kind)), request, problem_of)
+    )

@@ -71,7 +71,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             RunDirectoryError: the run has no such table, or is in memory, which keeps its rounds alone.
             JournalError, ConfigError: a file cannot be read, or the people cannot be made again.
         """
-        from actors.tables.frames import library, rounds_frame, table_frame  # noqa: PLC0415  # most results are not read
+        from actors.tables.export import library, rounds_frame, table_frame  # noqa: PLC0415  # most results are not read
 
         made = library(into)
         if self.path is not None:

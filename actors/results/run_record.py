@@ -28,10 +28,10 @@ from actors.store.run import Recorded, RunStatus, list_run
 from prism.answers import setting_in_words
 from prism.columns import Floats
 from prism.config import Config
-from prism.config.attributes import AttributeConfig, Value
+from prism.config.attributes import Value
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
-from prism.llm.spending import Ledger, Spent
+from prism.llm.spending import Ledger
 from prism.quoting import as_text
 from prism.rows import unpacked
 from prism.scorecard.facts import Feed
@@ -47,38 +47,12 @@ VALUES_MAX: Final = 1001
 """The most values that are kept of a moment: of more people they are evenly chosen by rank."""
 
 
-class Cluster(NamedTuple):
-    """The people on one side of the mean: how many they are, and their median."""
-
-    people: int
-    median: float
-
-
 class Moment(NamedTuple):
     values: Floats  # ascending, of shape (people,) or (VALUES_MAX,)
     mean: float
     spread: float
     bimodality: float  # as computed by `prism.social.measures.bimodality`
-    sides: tuple[Cluster, Cluster]  # the people below the mean, and the others
-
-
-class NumberCourse(NamedTuple):
-    """A number of people over the rounds."""
-
-    name: str
-    rounds: list[int]  # ascending; 0 is the start, 1 the end of the first round
-    moments: list[Moment]
-
-
-class ValueCourse(NamedTuple):
-    """A text or a truth value of people over the rounds."""
-
-    name: str
-    rounds: list[int]  # as for `NumberCourse`
-    shares: list[dict[str, float]]  # the share of people with each value: of all values at any of these rounds, 0 to 1
-
-
-AttributeCourse = NumberCourse | ValueCourse
+    sides: Sequence[tuple[int, float]]  # how many people are below the mean, and their median; and of the others
 
 
 def moment_of(values: Floats) -> Moment:
@@ -87,45 +61,42 @@ def moment_of(values: Floats) -> Moment:
     is_below = values < mean
     sides = [values[is_below], values[~is_below]]
     ranks = np.linspace(0, len(values) - 1, min(len(values), VALUES_MAX)).round().astype(np.int64)
-    below, above = (Cluster(len(side), float(np.median(side)) if len(side) else mean) for side in sides)
-    return Moment(np.sort(values)[ranks], mean, float(np.sqrt(variance(values))), bimodality(values), (below, above))
+    medians = [(len(side), float(np.median(side)) if len(side) else mean) for side in sides]
+    return Moment(np.sort(values)[ranks], mean, float(np.sqrt(variance(values))), bimodality(values), medians)
 
 
-class _Attribute:
-    """An attribute of everybody while a journal is read."""
+class AttributeCourse:
+    """An attribute of people, at the start and at the ends of rounds."""
 
-    def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value | None]) -> None:
-        self._name = name
-        self._is_number = declared.type in ("float", "int")
-        self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)
+    def __init__(self, name: str, values: Sequence[Value | None], *, is_number: bool) -> None:
+        self.name, self.is_number = name, is_number
+        self.values: NDArray[Any] = np.array(values, dtype=np.float64 if is_number else object)
+        """Those of everybody at the moment that is kept next."""
         self._first = self.values.copy()
         self.differs = False
         """True if somebody had another value than at the start, at one of the moments."""
-        self._moments: list[Moment] = []
-        self._counts: list[Counter[str]] = []
-        self.keep()
+        self.rounds = list[int]()
+        """Ascending; 0 is the start, 1 the end of the first round."""
+        self.moments = list[Moment]()
+        """Of a number, at these rounds."""
+        self._counts = list[Counter[str]]()
+        self.keep(0)
 
-    def keep(self) -> None:
+    def keep(self, at: int) -> None:
+        """Keep the distribution of the values at a round."""
+        self.rounds.append(at)
         self.differs = self.differs or bool((self.values != self._first).any())
-        if self._is_number:
-            self._moments.append(moment_of(self.values))
+        if self.is_number:
+            self.moments.append(moment_of(self.values))
         else:
             texts = (each if isinstance(each, str) else "true" if each else "false" for each in self.values)
             self._counts.append(Counter(texts))
 
-    def course(self, rounds: list[int]) -> AttributeCourse:
-        if self._is_number:
-            return NumberCourse(self._name, rounds, self._moments)
+    @property
+    def shares(self) -> list[dict[str, float]]:
+        """Of a text or truth value, the share of people with each value: of all at any of these rounds, 0 to 1."""
         every = dict.fromkeys(text for counted in self._counts for text in counted)
-        shares = [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
-        return ValueCourse(self._name, rounds, shares)
-
-
-class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """The traces that calls to a model have left in the oracle's log."""
-
-    latencies_s: list[float]  # from a question's arrival to its answer, of the answers that a model gave
-    spent: list[Spent]
+        return [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
 
 
 class RunRecord(Recorded):
@@ -154,15 +125,15 @@ class RunRecord(Recorded):
             with suppress(msgspec.ValidationError):
                 self.summary = Summary.from_fields(self.summary_fields)
         self.rounds = self.rounds_until(self.course.ticks)
-        # The traces in the oracle's log, up to any damage; None if no model was asked.
-        latencies, ledger = list[float](), Ledger()
+        # The calls to a model in the oracle's log, up to any damage, and the times from question to answer.
+        self.latencies_s, ledger = list[float](), Ledger()
         for record in logged_in(path):
             if not isinstance(record, Judged):
                 ledger.add(record.spent)
             if isinstance(record, Decided) and not record.reason and record.spent:
-                latencies.append(record.latency_s)
-        spent = sorted(ledger, key=lambda each: each.outcome)
-        self.oracle = OracleTrace(latencies_s=latencies, spent=spent) if spent else None
+                self.latencies_s.append(record.latency_s)
+        self.spent = sorted(ledger, key=lambda each: each.outcome)
+        """Empty if no model was asked."""
         self.people: Population | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()
@@ -198,27 +169,29 @@ class RunRecord(Recorded):
         """Read the attributes that differ at the ends of whole rounds. `drawn`: the values at the start."""
         length = self.config.simulation.ticks_per_round
         last = self.course.ticks // length
-        kept = {*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last}
+        kept = sorted({*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last} - {0})
         declared = self.config.population.attributes
-        columns = {name: _Attribute(name, declared[name], values) for name, values in drawn.items()}
-        moments = [each * length for each in sorted(kept)[1:]]
+        found = {
+            name: AttributeCourse(name, values, is_number=declared[name].type in ("float", "int"))
+            for name, values in drawn.items()
+        }
         for block in self.record.blocks(until=last * length, wanted=self.record.all_of("attributes")):
             at, end = block.first, block.first + block.ticks
             with readable(block):
                 while at < end:
-                    until = min(moments[0], end)
+                    until = min(kept[0] * length, end)
                     changes = block.part(at, until).tables["attributes"].columns
                     names, of_row = changes["name"].numbered()
                     for number, name in enumerate(names):
-                        if name in columns:
+                        if name in found:
                             places = np.flatnonzero(of_row == number)
-                            columns[name].values[changes["agent"][places]] = unpacked(changes["value"].at(places))
+                            found[name].values[changes["agent"][places]] = unpacked(changes["value"].at(places))
                     at = until
-                    if at == moments[0]:
-                        del moments[0]
-                        for column in columns.values():
-                            column.keep()
-        self.attributes = tuple(column.course(sorted(kept)) for column in columns.values() if column.differs)
+                    if at == kept[0] * length:
+                        for each in found.values():
+                            each.keep(kept[0])
+                        del kept[0]
+        self.attributes = tuple(each for each in found.values() if each.differs)
 
 
 def feed_of_run(run: RunRecord) -> Feed:
@@ -240,6 +213,10 @@ _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?
 """As `KEPT`, in a text of JSON: there the quotes in a name are escaped, and the quote after it ends it."""
 
 
+Differences = dict[str, list[str]]
+"""`{setting that differs: its value in each run or group, as text}`."""
+
+
 class RunGroup(NamedTuple):
     """Runs of one configuration with different seeds; or one damaged run, which no mean or median includes."""
 
@@ -258,24 +235,17 @@ class RunGroup(NamedTuple):
         return self.runs[0]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that differs between runs, with its value in each run as text."""
-
-    key: str
-    values: list[str]
-
-
 def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
     return {key: as_text(value) for key, value in flat(config)}
 
 
-def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Difference]:
+def differing(settings: Sequence[dict[str, str]], missing: str = "") -> Differences:
     """Return the settings that differ between runs. `missing`: the text for a setting that a run does not have."""
     rows = {key: [each.get(key, missing) for each in settings] for key in dict.fromkeys(chain(*settings))}
-    return [Difference(key=key, values=plain_values(values)) for key, values in rows.items() if len({*values}) > 1]
+    return {key: _plain(values) for key, values in rows.items() if len({*values}) > 1}
 
 
-def plain_values(values: Sequence[str]) -> list[str]:
+def _plain(values: Sequence[str]) -> list[str]:
     """Return values with kept inputs by the names of their files; files of one name are numbered if they differ."""
     versions: dict[str, list[str]] = {}
 
@@ -289,7 +259,7 @@ def plain_values(values: Sequence[str]) -> list[str]:
     return [(KEPT if KEPT.fullmatch(value) else _KEPT_IN_JSON).sub(named, value) for value in values]
 
 
-def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:
+def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], Differences]:
     """Return the groups of runs in the order of their first runs, and the settings in which they differ.
 
     Each damaged run is a group of its own; these are the last.
@@ -299,20 +269,14 @@ def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Differenc
         told = settings_in_words(msgspec.to_builtins(run.config)).items()
         kept = tuple((key, value) for key, value in told if not key.startswith(NOT_COMPARED))
         found.setdefault((kept, run.name if run.is_damaged else ""), []).append(run)
-    differences = differing([dict(settings) for settings, _ in found], "not set")
-    groups = []
+    differences, groups = differing([dict(settings) for settings, _ in found], "not set"), list[RunGroup]()
     for place, each in enumerate(found.values()):
-        label = _label(differences, place, len(found))
-        if each[0].is_damaged and len(found) > 1:
+        label = ", ".join(f"{setting_in_words(key)}: {values[place]}" for key, values in differences.items())
+        if len(found) == 1:
+            label = ""
+        elif each[0].is_damaged:
             label = f"{each[0].name}, damaged after {each[0].course.ticks:,} ticks"
+        elif len(differences) > 2 or len(label) > 40:
+            label = f"configuration {place + 1}"
         groups.append(RunGroup(label, tuple(each)))
     return groups, differences
-
-
-def _label(differences: Sequence[Difference], place: int, groups: int) -> str:
-    """Return a short name of a group: its settings that differ, if these are few and short."""
-    if groups == 1:
-        return ""
-    named = [f"{setting_in_words(each.key)}: {each.values[place]}" for each in differences]
-    label = ", ".join(named)
-    return label if len(differences) <= 2 and len(label) <= 40 else f"configuration {place + 1}"

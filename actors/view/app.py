@@ -6,7 +6,6 @@ moves: the clock, and the network.
 
 from __future__ import annotations
 
-import json
 from asyncio import wrap_future
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -32,8 +31,7 @@ from actors.core.errors import ActorError
 from actors.core.files import write_file
 from actors.core.machine import not_installed
 from actors.explain.turns import agent_named
-from actors.pages.html import Node, rendered, tag
-from actors.pages.page import as_live, grid, missing, noticed, report_css
+from actors.pages.page import Node, as_live, grid, missing, noticed, rendered, report_css, tag
 from actors.store.course import MadePost
 from actors.store.followed import Followed
 from actors.store.manifest import read_summary
@@ -123,7 +121,7 @@ class Site:
                 Route("/static/page.css", lambda _: Response(report_css(), media_type="text/css")),
                 Route("/static/vega.js", lambda _: Response(vega(), media_type="text/javascript")),
                 Route("/static/{name}", lambda request: _file(self.static, request.path_params["name"], request)),
-                *(Route(path, partial(_answered, work)) for path, work in works.items()),
+                *(Route(path, partial(answered, work)) for path, work in works.items()),
                 *(Route(path, partial(self.picture, work)) for path, work in pictures.items()),
             ],
             exception_handlers={404: self._no_page},
@@ -157,7 +155,7 @@ class Site:
 
     def run(self, request: Request) -> dict[str, Any]:
         """Return what a run's page follows, and begin to read what has been appended."""
-        run = self._run(request)
+        run = self._of_name(request.path_params["name"])
         run.follow()
         line, journal, config = line_of(run.path), run.journal, run.config
         # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
@@ -197,12 +195,12 @@ class Site:
         """Answer with the picture of a run's network. It takes long to draw, and no thread of the server waits."""
         begun = list[Future[Drawn]]()
         answer = await to_thread.run_sync(
-            _answered, lambda request: begun.append(self._opened(request).network.draw()), request
+            answered, lambda request: begun.append(self._opened(request).network.draw()), request
         )
         if begun:
             with suppress(Exception):  # the answer tells it
                 await wrap_future(begun[0])
-            answer = await to_thread.run_sync(_answered, lambda _: work(begun[0].result()), request)
+            answer = await to_thread.run_sync(answered, lambda _: work(begun[0].result()), request)
         return answer
 
     def states(self, request: Request) -> bytes:
@@ -255,9 +253,6 @@ class Site:
         both = [self._of_name(request.query_params.get(side, "")) for side in ("left", "right")]
         return sections_of(tuple((run.path, run.label) for run in both), " ".join(map(self._version, both)))
 
-    def _run(self, request: Request) -> ViewedRun:
-        return self._of_name(request.path_params["name"])
-
     def _of_name(self, name: str) -> ViewedRun:
         with self._lock:
             if name in self._open:
@@ -272,7 +267,7 @@ class Site:
             return run
 
     def _opened(self, request: Request) -> ViewedRun:
-        run = self._run(request)
+        run = self._of_name(request.path_params["name"])
         if run.config is None:
             run.follow()
         if run.config is None:
@@ -335,33 +330,37 @@ def _number(request: Request, name: str) -> int:
         raise ProblemError(422, f"{name}: expected a whole number, got {text!r}") from None
 
 
-def _answered(work: Callable[[Request], Any], request: Request) -> Response:
+def answered(
+    work: Callable[[Request], Any], request: Request, problem_of: Callable[[Exception], str] = str
+) -> Response:
     """Return what an address has: bytes as they are, a part of the page as HTML, and all else as JSON."""
     try:
         found = work(request)
+        if isinstance(found, Response):
+            return found
         if isinstance(found, bytes):
             return Response(found, media_type=BINARY)
         if request.url.path.startswith("/part/"):
             return Response(found if isinstance(found, str) else written(found), media_type="text/html")
-        return Response(_json(found), media_type="application/json")
+        return json_of(found)
     except (ProblemError, PrismError, ActorError, ValueError, LookupError, OSError, MemoryError) as error:
         status = error.status if isinstance(error, ProblemError) else 422
-        problem = shown(str(error)) or "this process may use no more memory"
-        return Response(_json({"problem": problem}), status, media_type="application/json")
+        return json_of({"problem": shown(problem_of(error)) or "this process may use no more memory"}, status)
 
 
-def _json(value: Any) -> bytes:
+def json_of(value: Any, status: int = 200) -> Response:
     """Return JSON. An infinite number becomes null, and a type that msgspec does not know becomes text."""
-    return msgspec.json.encode(
+    text = msgspec.json.encode(
         value, enc_hook=lambda given: given.item() if isinstance(given, np.generic) else str(given)
     )
+    return Response(text, status, media_type="application/json")
 
 
 def _file(static: Sequence[Traversable], name: str, _: Request) -> Response:
     """Return one of our own files: only names that are listed, so that no path leads out of the directories."""
     listed = {entry.name: entry for directory in static for entry in directory.iterdir()}
     if name not in listed or Path(name).suffix not in KINDS:
-        return Response(json.dumps({"problem": f"there is no {name} here"}), 404, media_type="application/json")
+        return json_of({"problem": f"there is no {name} here"}, 404)
     return Response(listed[name].read_bytes(), media_type=KINDS[Path(name).suffix])
 
 

@@ -19,8 +19,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.explain.tree import BLOCKS, TEXT, Node, grouped
-from actors.pages.html import Element, facts, tag
-from actors.pages.page import Table, table_of
+from actors.pages.page import Element, Table, facts, table_of, tag
 from actors.pages.words import text_of
 
 LIMIT_S = 180.0

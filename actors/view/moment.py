@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from actors.factory.domains import show_of
-from actors.pages.html import Element, Node, facts, tag
+from actors.pages.page import Element, Node, facts, tag
 from actors.pages.words import SOURCES, count, share, text_of
 from actors.store.followed import Followed
 from actors.store.messages import of_agent, read_messages

@@ -14,9 +14,9 @@ from urllib.parse import quote
 from actors.core.errors import ActorError
 from actors.display.words import duration
 from actors.factory.domains import show_of
-from actors.pages.html import Element, Node, facts, tag
+from actors.pages.page import Element, Node, facts, tag
 from actors.pages.words import count
-from actors.results.run_record import Difference, differing, settings_in_words
+from actors.results.run_record import Differences, differing, settings_in_words
 from actors.store.manifest import CONFIG, read_summary
 from actors.store.rounds import numbers_of, read_rounds
 from actors.store.run import ListedRun, Marks, RunStatus, header_in, list_run, marks_of, read_resolved, run_paths
@@ -67,12 +67,12 @@ class RunLine(NamedTuple):
         return tag("span", mark, words, class_=f"state state-{kind}")
 
 
-def _row(line: RunLine, place: int, differences: Sequence[Difference], runs: int) -> Element:
+def _row(line: RunLine, place: int, differences: Differences, runs: int) -> Element:
     box = tag("input", type="checkbox", id=f"choose-{place}", value=line.name, aria_label=f"Compare {line.label}")
     link = tag("a", line.label, href=f"#/run/{quote(line.name, safe='')}", id=f"run-{place}")
     told, run = "; ".join(filter(None, [line.note, *map(shown, line.run.remarks)])), line.run
     digest = f" · digest {run.digest[:8]}" if run.digest else ""
-    settings = {each.key: each.values[place] for each in differences if each.values[place]}
+    settings = {key: values[place] for key, values in [*differences.items()][:SETTINGS_MAX] if values[place]}
     named = (("outcome-figures", "Outcomes", line.figures), ("settings", "Settings in which the runs differ", settings))
     return tag(
         "li",
@@ -129,7 +129,7 @@ def list_part(root: Path) -> list[Node]:
         begin = f"No run here: {place} has no directory of a run. Begin one with"
         return [tag("p", begin), tag("pre", "prism run"), tag("p", "and it will appear on this page.")]
     differences = differences_of(lines)
-    rows = [_row(line, at, differences[:SETTINGS_MAX], len(lines)) for at, line in enumerate(lines)]
+    rows = [_row(line, at, differences, len(lines)) for at, line in enumerate(lines)]
     left, more = f"; {left_out:,} more are not listed" if left_out else "", len(differences) - SETTINGS_MAX
     return [
         tag("p", f"{counted(len(rows), 'run')} in ", tag("code", place), left, class_="quiet"),
@@ -158,19 +158,19 @@ def _read(path: Path, _: Marks) -> RunLine:
         return RunLine(name, name, damaged, Show(Config()).agents, {}, {})
 
 
-def differences_of(lines: Sequence[RunLine]) -> list[Difference]:
+def differences_of(lines: Sequence[RunLine]) -> Differences:
     """Return the settings in which runs of one domain differ, with a value for each run but the damaged ones."""
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):
         if line.run.status is not RunStatus.DAMAGED:
             places.setdefault(line.run.domain, []).append(place)
-    values: dict[str, list[str]] = {}
+    found = Differences()
     for of_domain in places.values():
-        for one in differing([lines[place].settings for place in of_domain]):
-            row = values.setdefault(one.key, [""] * len(lines))
-            for place, value in zip(of_domain, one.values, strict=True):
+        for key, values in differing([lines[place].settings for place in of_domain]).items():
+            row = found.setdefault(key, [""] * len(lines))
+            for place, value in zip(of_domain, values, strict=True):
                 row[place] = value
-    return [Difference(key=key, values=values[key]) for key in sorted(values)]
+    return dict(sorted(found.items()))
 
 
 def figures_of(path: Path, show: Show) -> Iterator[tuple[str, str]]:

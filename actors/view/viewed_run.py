@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own, show_of
-from actors.pages.html import Element, tag
+from actors.pages.page import Element, tag
 from actors.store.followed import Followed
 from actors.store.manifest import CONFIG
 from actors.store.run import header_in, read_resolved

@@ -50,7 +50,6 @@ def shown(page: Page) -> str:
 
 
 def filled(visit: Visit, seeds: int) -> None:
-    """Wait until the fan has so many seeds, and is in words."""
     visit.wait_until(f"document.querySelector('#status').textContent.includes('{seeds} of {seeds} seeds')")
     visit.wait_until(f"document.querySelector('#seeded').textContent.includes('Mean over {seeds} seeds')")
 
@@ -160,7 +159,6 @@ def test_hostile_settings_in_the_address_are_refused_in_a_line(browser: Browser,
 
 
 def children(pid: int) -> set[int]:
-    """Return all processes below a process."""
     return {each.pid for each in psutil.Process(pid).children(recursive=True)}
 
 

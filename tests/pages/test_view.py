@@ -1,4 +1,4 @@
-"""The local page in a real browser, on runs of every kind."""
+"""The local page in a real browser, on runs of every kind and on an experiment; hostile texts stay texts."""
 
 import json
 import re
@@ -15,10 +15,11 @@ from actors.core.messages import Message
 from actors.store.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
+from tests.actors.studies.experiments.written import write_cell, write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
 from tests.catalogue import catalogue
 from tests.command import prism_alone
-from tests.hostile_texts import MARKUP
+from tests.hostile_texts import MARKUP, TEXTS
 from tests.pages.view_server import PRISM, serving, write_run
 from tests.paths import ROOT
 from tests.patience import wait_until
@@ -90,7 +91,6 @@ def address(runs: Path) -> Iterator[str]:
 
 
 def opened(browser: Browser, address: str, kind: str) -> Visit:
-    """Open a page, and wait until it shows what it is for."""
     place, ready = PAGES[kind]
     visit = browser.open(f"{address}/#/{place}")
     visit.page.wait_for_selector(ready, timeout=60_000, state="attached")
@@ -277,4 +277,54 @@ def test_hostile_texts_stay_texts(browser: Browser, hostile: str) -> None:
     assert "<script>" in body
     assert page.evaluate("window.harmed") is None
     assert page.locator("main :is(script, iframe, img, style, meta, object, embed), a[href^='javascript']").count() == 0
+    assert visit.problems() == []
+
+
+NAMES = [MARKUP["image_that_fails"], TEXTS["right_to_left_override"], "a condition " * 9]
+FIGURES = ".report figure svg"
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_experiment_directory(
+        tmp_path_factory.mktemp("view") / "e",
+        conditions={name: {"feed.topic": name} for name in NAMES},
+        hypotheses=[{"measure": "likes", "contrast": NAMES[:2]}],
+        question=MARKUP["end_of_script"],
+        done=20,
+    )
+
+
+@pytest.fixture(scope="module")
+def of_experiment(experiment: Path) -> Iterator[str]:
+    with serving(experiment) as found:
+        yield found
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
+def test_the_page_is_whole_and_hostile_names_stay_texts(
+    browser: Browser, of_experiment: str, width: int, scheme: Scheme
+) -> None:
+    visit = browser.open(of_experiment, width=width, scheme=scheme)
+    visit.page.wait_for_selector(FIGURES)
+    assert visit.page.locator("h1").inner_text() == MARKUP["end_of_script"]
+    assert visit.problems() == []
+    assert visit.violations() == []
+    assert visit.tables_cut() == []
+    assert visit.page.evaluate("window.harmed") is None
+    assert visit.page.locator("main :is(script, iframe, img, meta, object, embed)").count() == 0
+
+
+def test_a_cell_that_ends_appears_and_leads_to_its_run(browser: Browser, of_experiment: str, experiment: Path) -> None:
+    visit = browser.open(of_experiment)
+    visit.page.wait_for_selector(FIGURES)
+    done = visit.page.locator(".cell-done").count()
+    visit.page.locator(".report summary").first.click()
+    waiting = sorted(path.name for path in (experiment / "cells").iterdir())
+    key = f"{2:04x}{done - 16 + 1:016x}"
+    assert key not in waiting
+    write_cell(experiment / "cells" / key, likes=25)
+    visit.wait_until(f"document.querySelectorAll('.cell-done').length === {done + 1}")
+    assert visit.page.locator(".report details[open]").count() == 1
+    assert visit.page.locator(f"#cell-{key}").get_attribute("href") == f"#/run/{key}"
     assert visit.problems() == []

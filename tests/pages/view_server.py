@@ -25,12 +25,7 @@ PRISM = (sys.executable, "-m", "actors.cli")
 
 @contextmanager
 def serving(root: Path, started_in: Path | None = None, command: str = "view") -> Iterator[str]:
-    """Serve the runs in a directory; yield the address, without a path.
-
-    Args:
-        started_in: the directory of the process; this one by default.
-        command: `play` serves a configuration.
-    """
+    """Serve the runs in a directory, or with `play` a configuration; yield the address, without a path."""
     words = (*PRISM, command, str(root), "--port", "0")
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=started_in) as process:
         try:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from actors.core.files import write_file, write_json
-from actors.results.beside import Beside, made_of, read_beside
+from actors.results.measures import Beside, made_of, read_beside
 from actors.store.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
 from actors.studies.experiments.plan import Plan, PlanFile, Promised

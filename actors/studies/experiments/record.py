@@ -20,8 +20,7 @@ import numpy as np
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.files import read_json, read_regular
 from actors.core.state import RoundsTable
-from actors.results.beside import LEVELS
-from actors.results.measures import BY
+from actors.results.measures import BY, LEVELS
 from actors.store.lock import holder_of
 from actors.store.manifest import read_summary
 from actors.store.rounds import read_rounds

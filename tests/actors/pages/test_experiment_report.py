@@ -11,7 +11,7 @@ import pytest
 
 from actors.factory.shipped import replications
 from actors.pages.experiment_report import effect_charts, experiment_sections, header
-from actors.pages.html import rendered, tag
+from actors.pages.page import rendered, tag
 from actors.pages.words import MINUS
 from actors.studies.experiments.record import ExperimentRecord, read_experiment_record
 from tests.actors.pages.test_html import Page

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from actors.pages.html import VOID, page, rendered, tag
+from actors.pages.page import VOID, document, rendered, tag
 from prism.quoting import visible
 from tests.catalogue import catalogue
 from tests.hostile_texts import TEXTS
@@ -61,7 +61,7 @@ def test_only_names_name_elements_and_attributes(name: str) -> None:
 
 
 def test_a_page_is_a_whole_document() -> None:
-    html = page(tag("head", tag("title", "a < b")), tag("body", tag("br"), "x", None))
+    html = document("a < b", tag("header", tag("br"), "x", None), [], print)
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert "a &lt; b" in html
     assert "</br>" not in html

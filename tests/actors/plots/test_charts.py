@@ -31,7 +31,6 @@ X = [1.0, 2.0, 3.0, 4.0]
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
-    """Return the rows of the data of a chart and its layers."""
     return [row for text in chart.to_dict()["datasets"].values() for row in json.loads(text)]
 
 

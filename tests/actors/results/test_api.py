@@ -47,7 +47,6 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def whole() -> RunResult:
-    """The small run, in memory, to its end."""
     return run(SMALL)
 
 
@@ -200,7 +199,6 @@ def interrupt_at(tick: int, times: int = 1) -> Callable[[Progress], None]:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A function for progress is called in each turn of the loop."""
     monkeypatch.setattr("actors.results.api.REFRESH_S", 0.0)
 
 

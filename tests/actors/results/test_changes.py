@@ -27,7 +27,6 @@ def run(changed_run: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tables(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return its tables."""
     return exported("parquet", tmp_path_factory.mktemp("tables") / "out", run)[1]
 
 
@@ -49,14 +48,12 @@ def ties_of(simulation: Simulation) -> set[tuple[int, int]]:
 
 
 def value_of(row: Row, when: str = "") -> float | str:
-    """Return the value of a row of `attribute_changes`."""
     text: str | None = row[f"text{when}"]
     number: float | None = row[f"number{when}"]
     return number if text is None else text  # type: ignore[return-value]  # one of them is there
 
 
 def attributes_at(tables: Read, tick: int) -> dict[tuple[int, str], float | str]:
-    """Return everybody's attributes as they are in a tick."""
     names = CHANGES["population"]["attributes"]
     now = {(row["agent"], name): row[f"attribute_{name}"] for row in tables["agents"] for name in names}
     for row in tables["attribute_changes"]:
@@ -119,7 +116,6 @@ def run_of_posts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tables_of_posts(run_of_posts: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return its tables."""
     return exported("parquet", tmp_path_factory.mktemp("tables") / "out", run_of_posts)[1]
 
 

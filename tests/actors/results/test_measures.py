@@ -7,8 +7,7 @@ from statistics import mean, stdev
 import pytest
 
 from actors import RunDirectoryError, RunResult, query, read_result, run
-from actors.results.beside import side_in_words
-from actors.results.measures import by_problem, cascades_problem
+from actors.results.measures import by_problem, cascades_problem, side_in_words
 from tests.actors.store.independent_reader import read_posts
 from tests.catalogue import catalogue
 

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +27,6 @@ def kinds_of(table: str) -> Mapping[str, Kind]:
 
 
 def exported(form: str, out: Path, *runs: Path, names: tuple[str, ...] = ()) -> tuple[Exported, Read]:
-    """Return what the export of some runs says it wrote, and what it wrote."""
     done = export(runs, form, out, names)
     return done, READERS[form](out)
 
@@ -44,40 +44,32 @@ def read_csv(directory: Path) -> Read:
     return found
 
 
-def _from_csv(cell: str, kind: Kind | None) -> Any:
-    if not cell:
-        return None
-    if kind is Kind.TIME:
-        return datetime.fromisoformat(cell)
-    if kind is Kind.BOOLEAN:
-        return {"true": True, "false": False}[cell]
-    if kind in (Kind.NAME, Kind.TEXT, Kind.JSON):
-        return cell[1:] if cell.startswith("'") else cell
-    if kind is None:
-        return _guessed(cell)
-    return int(cell) if kind is Kind.INTEGER else float(cell)
-
-
-def _guessed(cell: str) -> Any:
-    for convert in (int, float):
-        try:
-            return convert(cell)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(cell, cell.removeprefix("'"))
-
-
-def read_parquet(directory: Path) -> Read:
-    """Read Parquet files with polars."""
-    return {path.stem: polars.read_parquet(path).to_dicts() for path in sorted(directory.glob("*.parquet"))}
-
-
-READERS: Final[Mapping[str, Callable[[Path], Read]]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
+TRUTHS = {"true": True, "false": False}
+CONVERSIONS: Mapping[Kind, Callable[[str], Any]] = {
+    Kind.TIME: datetime.fromisoformat,
+    Kind.BOOLEAN: TRUTHS.__getitem__,
+    Kind.INTEGER: int,
+    Kind.NUMBER: float,
 }
 
 
+def _from_csv(cell: str, kind: Kind | None) -> Any:
+    if not cell:
+        return None
+    if kind is not None:
+        return CONVERSIONS[kind](cell) if kind in CONVERSIONS else cell.removeprefix("'")
+    for convert in (int, float, TRUTHS.__getitem__):  # a column that the run has brought
+        with suppress(ValueError, KeyError):
+            return convert(cell)
+    return cell.removeprefix("'")
+
+
+def read_parquet(directory: Path) -> Read:
+    return {path.stem: polars.read_parquet(path).to_dicts() for path in sorted(directory.glob("*.parquet"))}
+
+
+READERS: Final[Mapping[str, Callable[[Path], Read]]] = {"csv": read_csv, "parquet": read_parquet}
+
+
 def moment(epoch: str, seconds: float) -> datetime:
-    """Return an instant after an epoch, in UTC."""
     return datetime.fromtimestamp(datetime.fromisoformat(epoch).timestamp() + seconds, UTC)

@@ -232,7 +232,6 @@ def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: 
 
 
 def run_of_ties(directory: Path) -> set[tuple[int, int]]:
-    """Return the ties of the same people without interventions."""
     directory.mkdir()
     read = exported("csv", directory / "out", make_run(directory, EMBEDDED), names=("edges",))[1]
     return {(row["follower"], row["followee"]) for row in read["edges"]}

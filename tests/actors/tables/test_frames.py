@@ -9,7 +9,7 @@ import pytest
 
 from actors import RunDirectoryError, RunResult, query, read_result, run
 from actors.store.journal import JOURNAL
-from tests.actors.tables.test_export_unfinished import ends_of_ticks
+from tests.actors.tables.test_export import ends_of_ticks
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,9 @@ def test_a_query_on_runs_is_a_data_frame_with_texts_in_place_of_numbers(result: 
 
 
 def test_a_library_that_is_not_there_is_named(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.tables.frames.find_spec", lambda name: name == "pyarrow")
+    monkeypatch.setattr("actors.tables.export.find_spec", lambda name: name == "pyarrow")
     assert result.table("cascades").num_rows > 0
-    monkeypatch.setattr("actors.tables.frames.find_spec", lambda _: None)
+    monkeypatch.setattr("actors.tables.export.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="a data frame of pandas or polars or pyarrow, not installed here"):
         result.table("engagements")
     with pytest.raises(ImportError, match="a data frame of polars, not installed here: pip install polars"):

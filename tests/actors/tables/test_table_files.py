@@ -29,13 +29,11 @@ TABLE = Table(
 
 
 def cells_of(path: Path) -> list[list[str]]:
-    """Return the cells of a CSV file, below its header."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file, strict=True))[1:]
 
 
 def write(form: str, directory: Path, *columns: list[Any]) -> Path:
-    """Write a table of values into a directory, and return the file."""
     path, names = directory / f"values.{form}", [column.name for column in TABLE.columns]
     write_columns(path, TABLE, dict(zip(names, columns, strict=True)), {"prism": "1"})
     return path

@@ -1,4 +1,4 @@
-"""Turns that are worked out for the page, by stand-ins for the command."""
+"""Turns that are worked out for the page, by stand-ins for the command, and how they are shown there."""
 
 import subprocess
 import sys
@@ -8,9 +8,14 @@ from threading import Thread
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.pages.html import rendered
+from actors.explain.tree import COLUMNS, Node
+from actors.pages.page import rendered
 from actors.view import explainer
-from actors.view.explainer import EXPLAIN, Explainer
+from actors.view.explainer import EXPLAIN, Explainer, explanation
+from prism.quoting import visible
+from tests.actors.pages.test_html import Page
+from tests.catalogue import catalogue
+from tests.hostile_texts import TEXTS
 
 ECHO = "import json, sys; print(json.dumps({'kind': 'agent', 'text': ' '.join(sys.argv[1:])}))"
 FAIL = 'import sys; print(\'{"error": "no such tick"}\', file=sys.stderr); sys.exit(1)'
@@ -19,7 +24,6 @@ HANG_ONCE = f"import sys, time; time.sleep(600 * ('1' == sys.argv[5])); {ECHO}"
 
 
 def problem_of(made: Explainer, agent: int, tick: int) -> str:
-    """Return why a turn cannot be explained."""
     with pytest.raises(RunDirectoryError) as refused:
         made.get(Path("run"), agent, tick)
     return str(refused.value)
@@ -60,3 +64,49 @@ def test_no_module_is_imported_from_the_directory_that_somebody_stands_in(tmp_pa
     ended = subprocess.run((*EXPLAIN, "--help"), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "foreign code" not in ended.stderr
     assert ended.returncode == 0
+
+
+ROW = Node(
+    kind="row",
+    text="yes   idle --feed_ready--> scrolling  <- taken",
+    value={"name": "idle --feed_ready--> scrolling", "target": "scrolling", "outcome": "true", "is_taken": True},
+    children=(Node(kind="if", text="a > 1"),),
+)
+TREE = Node(
+    kind="agent",
+    text="Ana (7)",
+    children=(
+        Node(kind=COLUMNS, cells=("tick", "by")),
+        Node(kind="turn", cells=("3", "rule")),
+        Node(
+            kind="turn",
+            text="tick 3: decides",
+            children=(
+                Node(kind="context", value={"id": 12, "topics": ["art", False]}),
+                ROW,
+                Node(kind="text", text="Hello\nthere", value={"name": "user"}),
+                Node(kind="embedded", text="liking 0.250", value={"probabilities": {"liking": 0.25}}),
+            ),
+        ),
+    ),
+)
+
+
+def test_a_page_has_the_rules_of_a_turn_in_words_and_its_values_without_brackets() -> None:
+    said = rendered(explanation(TREE)).replace("\n", "")
+    assert '<dt>what it saw</dt><dd><dl class="facts"><div><dt>topics</dt><dd>art, no</dd></div></dl>' in said
+    assert "<strong><span>yes idle → feed_ready → scrolling &lt;- taken</span></strong>" in said
+    assert "--" not in said
+    assert "liking 0.250" in said
+    assert {"table", "pre", "code", "dl", "h3"} <= {*Page(said).elements}
+
+
+@catalogue("text", TEXTS.values())
+def test_no_text_becomes_markup(text: str) -> None:
+    said = Node(kind="text", text=text, value={"name": text})
+    fact = Node(kind=text, text=text, value={"probabilities": {text: 0.5}}, children=(Node(kind="if", text=text),))
+    tree = Node(kind="agent", text=text, children=(said, fact, Node(kind=COLUMNS, cells=(text,))))
+    seen = Page(rendered(explanation(tree)))
+    plain = Page(rendered(explanation(TREE)))
+    assert {*seen.elements} <= {*plain.elements, "ul", "li", "h4"}
+    assert visible(text).strip("\n") in seen.text

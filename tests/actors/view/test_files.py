@@ -10,7 +10,7 @@ from actors.store.journal import JOURNAL
 from actors.store.run import runs_in
 from actors.view.run_list import differences_of
 from prism.answers import MadeOf
-from tests.actors.tables.test_export_unfinished import ends_of_ticks
+from tests.actors.tables.test_export import ends_of_ticks
 from tests.actors.view.asking import Asked, copied
 from tests.catalogue import catalogue
 
@@ -71,7 +71,7 @@ def test_runs_are_listed_from_the_latest_on_and_a_damaged_one_leaves_the_labels_
         os.utime(tmp_path / "c" / "manifest.json", (1, 1))
         listed = Asked(tmp_path).lines()
         assert [line.run.domain for line in listed][:2] == ["social", "social"]
-        assert ([line.name for line in listed], differences_of(listed)) == (["b", "a", "c"], [])
+        assert ([line.name for line in listed], differences_of(listed)) == (["b", "a", "c"], {})
 
 
 def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> None:
@@ -85,8 +85,8 @@ def test_kept_inputs_are_labelled_by_their_names_and_never_by_their_hashes() -> 
         (f'{one}/q"uote.csv', f'["{one}/q\\"uote.csv"]'): ['q"uote.csv', '["q\\"uote.csv"]'],
     }
     for values, expected in cases.items():
-        (found,) = differing([{"population.graph.path": value} for value in values])
-        assert found.values == expected
+        found = differing([{"population.graph.path": value} for value in values])
+        assert found == {"population.graph.path": expected}
     assert str(MadeOf(prism=["0.1.0"], inputs={"edges.csv": "a" * 64})) == "PRISM 0.1.0; inputs: edges.csv."
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from actors.pages.html import rendered, tag
+from actors.pages.page import rendered, tag
 from actors.store import followed, record
 from actors.store.followed import Followed
 from actors.store.rounds import read_rounds
@@ -39,7 +39,6 @@ def states_after(run: Path) -> Iterator[dict[int, str]]:
 
 
 def acts_of(run: Path) -> dict[str, int]:
-    """Count what was done to posts."""
     found = read_run(run)
     return Counter([*(MADE[row["what"]] for row in found.rows("posts")), *("like" for _ in found.rows("likes"))])
 

@@ -1,5 +1,6 @@
-"""Charts of a report: of the attributes that people change, and of causes."""
+"""Sections of a report: attributes that people change, causes, an audit, and the warning of shared judgements."""
 
+import re
 from copy import copy
 from pathlib import Path
 
@@ -7,17 +8,22 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from actors.pages.counterfactuals import anchor, cause_parts
-from actors.pages.html import rendered, tag
+from actors.pages.counterfactuals import anchor, audit_section, cause_parts
+from actors.pages.page import rendered, tag
 from actors.pages.time_charts import attributes_in_words
-from actors.results.run_record import NumberCourse, RunRecord, ValueCourse, moment_of
+from actors.pages.words import sharing_notice
+from actors.results.run_record import AttributeCourse, RunRecord, moment_of
 from actors.store.rounds import read_rounds
+from actors.studies.audit.record import keep_audit
 from actors.studies.causes.record import Causes, Kept, Tried
+from prism.audit.words import paragraph_of
 from prism.columns import Floats
 from prism.experiment.hypothesis_tests import Interval
+from prism.sharing.audit import Estimate, SharedShares, SharingSummary
 from prism.social.people.population import Population
 from tests.actors.pages.test_report import words_of
 from tests.actors.studies.causes.test_kept import LIKES
+from tests.audit.audits import with_each_verdict
 from tests.catalogue import catalogue
 from tests.hostile_texts import MARKUP
 from tests.recorded import changing_run
@@ -94,13 +100,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 def test_numbers_and_values_are_those_of_the_run_at_the_end_of_each_round(measured: RunRecord) -> None:
     courses = {each.name: each for each in measured.attributes}
     opinion, camp = courses["opinion"], courses["camp"]
-    assert isinstance(opinion, NumberCourse)
     rounds = read_rounds(measured.path)
     assert opinion.rounds == [0, *map(int, rounds["round"])]
     assert [each.spread**2 for each in opinion.moments[1:]] == pytest.approx(rounds["variance_opinion"], rel=1e-5)
     assert [each.bimodality for each in opinion.moments[1:]] == pytest.approx(rounds["bimodality_opinion"], rel=1e-5)
     assert [len(each.values) for each in opinion.moments] == [30] * 5
-    assert isinstance(camp, ValueCourse)
+    assert (opinion.is_number, camp.is_number) == (True, False)
     assert isinstance(measured.people, Population)
     assert camp.shares[0]["north"] == [each.attributes["camp"] for each in measured.people.personas].count("north") / 30
     assert [sum(each.values()) for each in camp.shares] == pytest.approx([1.0] * 5)
@@ -135,8 +140,10 @@ FRINGE = np.repeat([0.5, 1.0], [98, 3])
 )
 def test_a_sentence_says_what_happened(measured: RunRecord, before: Floats, after: Floats, told: list[str]) -> None:
     other = copy(measured)
-    moments = [moment_of(before), moment_of(after)]
-    other.attributes = (NumberCourse("mood", [0, 1], moments),)
+    mood = AttributeCourse("mood", [*before], is_number=True)
+    mood.values = after
+    mood.keep(1)
+    other.attributes = (mood,)
     (words,) = attributes_in_words(other)
     assert [part for part in told if part not in words] == []
     assert ("clusters" in words) == ("clusters" in "".join(told))
@@ -148,3 +155,54 @@ def test_of_many_people_the_values_that_are_kept_have_their_quantiles() -> None:
     assert len(kept.values) == 1001
     assert np.quantile(kept.values, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(values, [0.1, 0.5, 0.9]), abs=0.01)
     assert kept.spread == pytest.approx(values.std())
+
+
+def test_the_verdict_on_each_claim_stands_in_its_row(tmp_path: Path) -> None:
+    found = with_each_verdict()
+    found = replace(found, paragraph=paragraph_of(found))
+    keep_audit(tmp_path, found)
+    section = audit_section(tmp_path)
+    assert section is not None
+    page = "".join(map(rendered, section.parts))
+    assert found.paragraph in page
+    rows = [re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", row) for row in page.split("<tr")]
+    verdicts = {row[0]: row[-1] for row in rows if row and row[0].startswith("claim ")}
+    expected = ["survives", "weakens", "turns", "cannot tell", "cannot tell"]
+    assert verdicts == {f"claim {number}": each for number, each in enumerate(expected, start=1)}
+
+
+def summary(shared: float, low: float, high: float, *, audited: int = 100) -> SharingSummary:
+    """Return the summary of a run in which `like` had this share, and would have had one from `low` to `high`."""
+    corrected = {"like": Estimate(mean=(low + high) / 2, low=low, high=high)}
+    shares = SharedShares(
+        trigger="decides",
+        state="reading",
+        questions=1000,
+        audits=audited,
+        shared={"like": shared},
+        corrected=corrected if audited else {},
+    )
+    return SharingSummary(
+        fields=["followed: exact"],
+        archetypes=3,
+        asked_for_all=3,
+        shared=900,
+        audited=audited,
+        calls=103,
+        questions_per_call=10.0,
+        divergence=Estimate(mean=0.01) if audited else None,
+        shares=[shares],
+    )
+
+
+def test_what_sharing_did_is_a_warning_if_it_is_surely_wrong_far_or_unknown() -> None:
+    for shared, low, high in ((0.5, 0.505, 0.52), (0.05, 0.04, 0.045)):
+        assert sharing_notice(summary(shared, low, high)) is None
+    for shared, low, high in ((0.5, 0.515, 0.55), (0.05, 0.03, 0.044)):
+        notice = str(sharing_notice(summary(shared, low, high)))
+        assert f"like has a share of {shared:.3f}, and would have " in notice
+        assert f"({low:.3f} to {high:.3f}) if everybody had been asked" in notice
+    far = Estimate(mean=0.06, low=0.051, high=0.07)
+    found = replace(summary(0.5, 0.48, 0.52), divergence=far)
+    assert "0.060 (0.051 to 0.070) bits" in str(sharing_notice(found))
+    assert "without audits" in str(sharing_notice(summary(0.5, 0.4, 0.6, audited=0)))
