@@ -51,7 +51,7 @@ from actors.pages.words import SOURCES as SOURCES_SAID
 from actors.plots.rows import Row, rows
 from actors.results.measures import compared_runs, made_of, read_beside, side_in_words
 from actors.results.observed import Real, read_real
-from actors.results.run_record import Differences, RunGroup, RunRecord, feed_of_run, groups_of
+from actors.results.run_record import Differences, RunGroup, RunRecord, groups_of
 from actors.store.rounds import ENGINE_COLUMNS
 from actors.store.run import RunStatus, names_of
 from actors.studies.causes.record import Kept, kept_causes
@@ -278,7 +278,7 @@ def _states(groups: Sequence[RunGroup], runs: Sequence[RunRecord], alone: RunRec
 def _cascades(groups: Sequence[RunGroup], real: Real, alone: RunRecord | None, kept: Kept) -> Section:
     if not any(len(run.course.posts.ids) for group in groups for run in group.runs):
         return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
-    feeds = [[feed_of_run(run) for run in group.runs] for group in groups]
+    feeds = [[run.feed for run in group.runs] for group in groups]
     world = world_chart(groups)
     charts = [*([world] if world else []), *shape_charts(groups, feeds, real.cascades)]
     parts: list[Node] = [grid(charts, "cascades")] if charts else []

@@ -109,11 +109,7 @@ def playable(config: Config) -> tuple[Config, str]:
 class PlaySite(Site):
     """The pages of one configuration.
 
-    Args:
-        config: the configuration before any change.
-        name: of runs that are kept.
-        place: the directory of all others, by `actors.playground.world`.
-        frame: the pages that may show it inside of them.
+    `name`: of runs that are kept. `place`: of all others. `frame`: the pages that may show it inside of them.
     """
 
     name = "play"

@@ -113,29 +113,21 @@ Changes = Mapping[str, Any]
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One setting that a page may change.
-
-    Args:
-        label: what people call it; `meaning`: its declaration's, with the source.
-        kind: how it is changed; `whole` is a number without a fraction.
-        least, most: the declared bounds of a number; None without one.
-        low, high, step: of the slider, which spans the usual part of the bounds.
-        is_first: shown without a search.
-    """
+    """One setting that a page may change."""
 
     path: str
-    label: str
-    kind: Literal["number", "whole", "choice", "yes"]
+    label: str  # what people call it
+    kind: Literal["number", "whole", "choice", "yes"]  # how it is changed; a whole number has no fraction
     value: Any
-    meaning: str
+    meaning: str  # its declaration's, with the source
     unit: str = ""
-    least: float | None = None
+    least: float | None = None  # least, most: the declared bounds of a number; None without one
     most: float | None = None
-    low: float = 0.0
+    low: float = 0.0  # low, high, step: of the slider, which spans the usual part of the bounds
     high: float = 1.0
     step: float = 1.0
     options: Sequence[str] = ()
-    is_first: bool = False
+    is_first: bool = False  # shown without a search
 
 
 class Controls:

@@ -60,27 +60,18 @@ Measures = dict[str, float]
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of one run that the page draws, straight from its columns.
-
-    Args:
-        words: the answer and its limits, a sentence each.
-        remarks: what was not as configured, and what had no effect.
-        measures: those by which runs are compared, then those of the charts.
-        rounds: `{column: value in each round}`: of a total its growth.
-        cascades: percent of cascades that have at least as many posts as each of `SIZES`; empty without any.
-        states: `{state: mean number of agents in each round}`, but for the initial state, which they leave.
-    """
+    """The numbers of one run that the page draws, straight from its columns."""
 
     seed: str  # a number too large for JavaScript, perhaps
     digest: str
     seconds: float
     agents: int
-    words: Sequence[str]
-    remarks: Sequence[str]
-    measures: Sequence[Measured]
-    rounds: dict[str, list[float]]
-    cascades: list[float]
-    states: dict[str, list[float]]
+    words: Sequence[str]  # the answer and its limits, a sentence each
+    remarks: Sequence[str]  # what was not as configured, and what had no effect
+    measures: Sequence[Measured]  # those by which runs are compared, then those of the charts
+    rounds: dict[str, list[float]]  # `{column: value in each round}`: of a total its growth
+    cascades: list[float]  # percent that have at least as many posts as each of `SIZES`; empty without any
+    states: dict[str, list[float]]  # `{state: mean agents in each round}`, but for the initial state, which they leave
 
     @property
     def values(self) -> Measures:

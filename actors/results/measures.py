@@ -116,10 +116,7 @@ class Feed(NamedTuple):
 class RunNumbers:
     """The numbers of a run that has ended. Files are read when the first place that needs them is asked for.
 
-    Args:
-        summary: the content of `summary.json`.
-        path: the run's directory; None for a run in memory, which has no journal.
-        feed: the source of measures of cascades and people; None to read them from the directory.
+    `path`: None for a run in memory, which has no journal. `feed`: of cascades and people; None to read the directory.
     """
 
     def __init__(

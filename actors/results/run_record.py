@@ -27,7 +27,6 @@ from actors.store.record import readable
 from actors.store.run import Recorded, RunStatus, list_run
 from prism.answers import setting_in_words
 from prism.columns import Floats
-from prism.config import Config
 from prism.config.attributes import Value
 from prism.config.yaml_text import flat
 from prism.errors import PrismError
@@ -104,8 +103,14 @@ class RunRecord(Recorded):
 
     def __init__(self, path: Path, name: str) -> None:
         super().__init__(path, name)
-        chart, self.chart_problem = _chart(self.config)
-        """The reason why the chart cannot be read; empty if it can."""
+        chart, self.chart_problem = None, ""
+        """The reason why the chart cannot be read, whose file or code may be gone; empty if it can."""
+        try:
+            chart = chart_of(self.config)
+        except UntrustedCodeError as error:
+            self.chart_problem = error.reason
+        except PrismError as error:
+            self.chart_problem = str(error)
         self.listed = listed = list_run(path)
         """Its status, with the ticks and the digest."""
         if listed.status is RunStatus.DAMAGED and not listed.domain:
@@ -145,6 +150,11 @@ class RunRecord(Recorded):
         names = [] if self.chart is None else self.chart.states
         seen = dict.fromkeys(state for point in self.course.people for state in point)
         return list(dict.fromkeys([*names, *seen, *self.course.inside]))
+
+    @property
+    def feed(self) -> Feed:
+        """The data of a social run for a scorecard; the run need not have ended."""
+        return feed_of(self.course, engagement_in({} if self.summary is None else self.summary.world), self.config)
 
     def read_people(self, on_step: Callable[[str], None] = ignore_step) -> None:
         """Read the people of a social run, and the attributes that they change: then it reads the journal again."""
@@ -192,21 +202,6 @@ class RunRecord(Recorded):
                             each.keep(kept[0])
                         del kept[0]
         self.attributes = tuple(each for each in found.values() if each.differs)
-
-
-def feed_of_run(run: RunRecord) -> Feed:
-    """Return the data of a social run for a scorecard; the run need not have ended."""
-    return feed_of(run.course, engagement_in({} if run.summary is None else run.summary.world), run.config)
-
-
-def _chart(config: Config) -> tuple[Any, str]:
-    """Return the chart of a run, or the reason why it cannot be read: its file, or its code, may be gone."""
-    try:
-        return chart_of(config), ""
-    except UntrustedCodeError as error:
-        return None, error.reason
-    except PrismError as error:
-        return None, str(error)
 
 
 _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?:\\.|[^/"\\])+))?')

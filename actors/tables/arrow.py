@@ -122,10 +122,7 @@ def _hold(*values: Any) -> int:
 class Stream:
     """Rows as DuckDB reads them: each scan asks for the blocks anew.
 
-    Args:
-        types: the type of DuckDB of each column.
-        blocks: returns the rows, some at a time, at least one column each; a column that is not there has no values.
-        coded: the columns that are `Coded` in each block.
+    `blocks`: returns the rows, some at a time; a column that is not there has no values. `coded`: the `Coded` ones.
     """
 
     def __init__(

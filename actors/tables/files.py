@@ -31,10 +31,7 @@ def write_table(
     CSV is as RFC 4180 has it, in UTF-8, with a line feed at the end of a line. Texts stand in quotes, and no
     spreadsheet takes one for a formula; a missing value is an empty cell without quotes.
 
-    Args:
-        path: a new file, whose suffix is one of `FORMATS`.
-        rows: the query, with the columns of the table.
-        facts: facts about the files themselves, by name, if their format has a place for them.
+    `facts`: about the files themselves, by name, if their format has a place for them.
 
     Raises:
         DiskFailedError: the disk is full.

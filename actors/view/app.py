@@ -64,11 +64,9 @@ class ProblemError(Exception):
 
 
 class Site:
-    """The pages and numbers of one directory.
+    """The pages and numbers of a directory of runs, of one run, or of an experiment.
 
-    Args:
-        root: a directory of runs, of one run, or of an experiment.
-        explain: the beginning of the command that works out a turn; without it no turn is worked out.
+    `explain`: the beginning of the command that works out a turn; without it no turn is worked out.
     """
 
     def __init__(self, root: Path, explain: Sequence[str] = ()) -> None:
