@@ -44,13 +44,10 @@ from prism.wording import counted
 
 SEEDS_SHOWN = 12
 WORDS_MAX = 40
-LINES_MAX = 4
-"""The most conditions whose lines are drawn in one picture."""
-JOINED_MAX = 8
-"""The most conditions whose pairs are joined by lines."""
+LINES_MAX = 4  # the most conditions whose lines are drawn in one picture
+JOINED_MAX = 8  # the most conditions whose pairs are joined by lines
 MEASURES_MAX = 6
-Named = tuple[str, Comparison]
-"""A comparison with its number in the plan, such as H2."""
+Named = tuple[str, Comparison]  # a comparison with its number in the plan, such as H2
 
 
 def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] = lambda _: None) -> str:

@@ -27,8 +27,7 @@ from prism.config.yaml_text import flat
 from prism.statechart import Transition
 from prism.wording import counted, model_name, without_place
 
-OPEN: Final = "**[OPEN]**"
-"""The mark of what only the author knows."""
+OPEN: Final = "**[OPEN]**"  # the mark of what only the author knows
 
 
 def odd_sheet(path: Path) -> str:

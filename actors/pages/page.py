@@ -19,8 +19,7 @@ from prism.quoting import visible
 from prism.wording import counted
 
 VOID: Final = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
-RAW: Final = "style"
-"""The element whose text HTML does not unescape: style rules, which are the code's own."""
+RAW: Final = "style"  # the element whose text HTML does not unescape: style rules, which are the code's own
 
 BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "tr"})
 """Elements that are followed by a new line, for people who read the file."""
@@ -93,12 +92,9 @@ def _parts(node: Node, draw: Draw) -> Iterator[str]:
 
 # Parts
 
-COLUMN = 1140
-"""The width of the page's column in pixels; a wider picture is as wide as the window."""
-ROWS_MAX = 60
-"""The most rows of a table: it is for reading; `prism export` has all."""
-SHOWN_MAX = 4
-"""The most answers at the top of a page."""
+COLUMN = 1140  # the width of the page's column in pixels; a wider picture is as wide as the window
+ROWS_MAX = 60  # the most rows of a table: it is for reading; `prism export` has all
+SHOWN_MAX = 4  # the most answers at the top of a page
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 ROOMS: Final = ((8, 1000), (6, 760), (4, 556), (3, 440))
 """`(columns, width)`: a table with so many columns is a list in a box that is narrower, in pixels."""
@@ -118,8 +114,7 @@ _LISTED = """
 }}
 """
 _WORD = re.compile(r"[^\W\d]{2,}")
-_OF_NUMBERS = frozenset({"model", "no", "of", "to", "under"})
-"""The words that a cell with a number may have."""
+_OF_NUMBERS = frozenset({"model", "no", "of", "to", "under"})  # the words that a cell with a number may have
 _SIZES = re.compile(r' (?:viewBox|width|height)="[^"]*"')
 _PICTURE = re.compile(
     r"<h3>([^<]*)</h3>\s*<div [^>]*>(<svg.*?</svg>)\s*</div>\s*<figcaption>(.*?)</figcaption>", re.DOTALL

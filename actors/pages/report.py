@@ -67,8 +67,7 @@ from prism.palette import SOURCES
 from prism.wording import counted
 
 COMMANDS_MAX = 8
-DIGEST_LETTERS: Final = 8
-"""The letters of a digest in a table of runs, which has no room for all."""
+DIGEST_LETTERS: Final = 8  # the letters of a digest in a table of runs, which has no room for all
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 NOTHING_REAL = Real()
 

@@ -25,8 +25,7 @@ from prism.quarter import Quarter
 from prism.social.measures import is_constant
 from prism.wording import counted
 
-STATES_MAX: Final = 12
-"""The most states that are drawn; the others are in the table."""
+STATES_MAX: Final = 12  # the most states that are drawn; the others are in the table
 PANELS_MAX: Final = 8
 _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
 
@@ -216,18 +215,15 @@ def _aim(panels: Mapping[str, Panel]) -> str:
 
 # The attributes that people change
 
-CHARTS_MAX: Final = 4
-"""The most attributes of a run that are drawn: the first ones of the configuration."""
-LINES_MAX: Final = 6
-"""The most values of a text that have a line."""
+CHARTS_MAX: Final = 4  # the most attributes of a run that are drawn: the first ones of the configuration
+LINES_MAX: Final = 6  # the most values of a text that have a line
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 TWENTIETHS: Final = np.linspace(0.025, 0.975, 20)
 CLOSER, APART = 0.9, 1.1
 """The spread at the end, as a multiple of that of the start, from which people have come closer or moved apart."""
 TWO: Final = 0.7
 """The bimodality from which there are two clusters: more than 0.56, of a uniform distribution, and 0.67, of three."""
-CLUSTER: Final = 0.1
-"""The share of the people that a cluster has at least: fewer are on the fringe."""
+CLUSTER: Final = 0.1  # the share of the people that a cluster has at least: fewer are on the fringe
 
 
 def attribute_charts(run: RunRecord) -> list[Chart]:

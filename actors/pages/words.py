@@ -94,10 +94,8 @@ def text_of(value: Any) -> str:
 
 
 POINT: Final = 0.01
-TENTH: Final = 0.1
-"""A share may be off by the smaller of a point and a tenth of itself."""
-FAR: Final = 0.05
-"""Bits from which shared judgements say little about a person: for example 76% in place of 50%."""
+TENTH: Final = 0.1  # a share may be off by the smaller of a point and a tenth of itself
+FAR: Final = 0.05  # bits from which shared judgements say little about a person: for example 76% in place of 50%
 
 
 def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:

@@ -57,17 +57,13 @@ from prism.experiment.experiment_file import read_experiment
 from prism.kernels import WORTH_COMPILING, are_wanted, is_kept
 from prism.palette import state_styles
 
-FANS: Final = (1, 5, 20, 100)
-"""The numbers of seeds that a page can ask for; at each of them the interval is told."""
+FANS: Final = (1, 5, 20, 100)  # the numbers of seeds that a page can ask for; at each of them the interval is told
 SEEDS: Final = 20
 BODY_MAX: Final = 1_000_000
-PINS_MAX, AT_ONCE_MAX = 4, 8
-"""The most pins of a page, and the most moves of all pages that are under way."""
-SHOWN_MAX = 16
-"""The latest moves of all pages whose files are kept for panels."""
+PINS_MAX, AT_ONCE_MAX = 4, 8  # the most pins of a page, and the most moves of all pages that are under way
+SHOWN_MAX = 16  # the latest moves of all pages whose files are kept for panels
 KILLED: Final = "its process was ended from outside, perhaps for lack of memory"
-OPENING: Final = "opening"
-"""The run with which pages open."""
+OPENING: Final = "opening"  # the run with which pages open
 
 A = TypeVar("A", bound=msgspec.Struct)
 encode_lines: Final = msgspec.json.Encoder().encode_lines

@@ -37,8 +37,7 @@ from prism.statechart import read_chart
 
 NUMBER: Final = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
 """A number, or a text in quotes, in which none is looked for."""
-PLACES: Final = ("after", "when", "set")
-"""The keys of a state or a row below which numbers can be changed."""
+PLACES: Final = ("after", "when", "set")  # the keys of a state or a row below which numbers can be changed
 
 
 class ChartNumber(NamedTuple):

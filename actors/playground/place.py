@@ -11,8 +11,7 @@ from typing import Final
 
 from actors.core.forkserver import forkserver
 
-VARIABLE: Final = "PRISM_PLAY_PLACE"
-"""The variable with the directory in which the server finds the configuration."""
+VARIABLE: Final = "PRISM_PLAY_PLACE"  # the variable with the directory in which the server finds the configuration
 
 
 @contextmanager

@@ -42,8 +42,7 @@ from prism.wording import counted
 READY_WITHIN_S: Final = 5.0
 """The time that the command has to write the configuration, while the server of processes waits for it."""
 READY_PEOPLE: Final = 500
-MEMORY_MAX_BYTES: Final = 8 << 30
-"""The addresses of one process; packages and kernels take about 1 GB of them."""
+MEMORY_MAX_BYTES: Final = 8 << 30  # the addresses of one process; packages and kernels take about 1 GB of them
 SIZES: Final = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 256, 512, 1024, 4096, 16_384)
 """The sizes at which the share of cascades that are as large is told: the same for all runs, for a band."""
 
@@ -55,8 +54,7 @@ class Measured(msgspec.Struct, frozen=True, array_like=True):
     value: float
 
 
-Measures = dict[str, float]
-"""`{place of a measure: its value}`."""
+Measures = dict[str, float]  # `{place of a measure: its value}`
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,8 +176,7 @@ def _by_round(course: Course, config: Config) -> dict[str, list[float]]:
 
 # Sentences on the change that a move made, and on a fan of seeds
 
-SEEDS_LEAST = 5
-"""The fewest seeds from which a change is said to be beyond chance, or within it."""
+SEEDS_LEAST = 5  # the fewest seeds from which a change is said to be beyond chance, or within it
 
 
 def changed_in_words(before: Measures | None, now: Played, *, is_same: bool) -> list[str]:

@@ -30,12 +30,9 @@ from actors.plots.theme import (
 from prism.answers import named
 from prism.columns import Floats
 
-SEEDS_DRAWN: Final = 20
-"""The most runs of a group that have a line of their own: more would be a band again."""
-MARKS_MAX: Final = 40
-"""The most interventions that are marked: more lines would hide the others."""
-AXIS: Final = 34
-"""The room for the numbers of a panel, in pixels."""
+SEEDS_DRAWN: Final = 20  # the most runs of a group that have a line of their own: more would be a band again
+MARKS_MAX: Final = 40  # the most interventions that are marked: more lines would hide the others
+AXIS: Final = 34  # the room for the numbers of a panel, in pixels
 
 
 class Course(NamedTuple):

@@ -10,12 +10,10 @@ import altair as alt
 from actors.plots.theme import LINE, TEXT, axis, data, fitted, key, themed, wrapped
 from prism.palette import BLUE, ORANGE
 
-ROWS_MAX: Final = 24
-"""The most rows of a chart; of more, the first ones are drawn and the table has the others."""
+ROWS_MAX: Final = 24  # the most rows of a chart; of more, the first ones are drawn and the table has the others
 ROW, WORDS_LINE, EDGE = 36, 12, 46
 """The height of a row with its words above it, of each further line of words, and of all around, in pixels."""
-BELOW, BAR = 12, 11
-"""The room between a row's mark and the next row, and the height of a bar."""
+BELOW, BAR = 12, 11  # the room between a row's mark and the next row, and the height of a bar
 
 
 class Row(NamedTuple):

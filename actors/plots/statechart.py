@@ -20,21 +20,16 @@ from prism.palette import state_styles
 from prism.statechart.outline import Arrow, Outline
 
 BOX: Final = (172.0, 78.0)
-LANE: Final = 46.0
-"""The width of an arrow that passes a layer, in pixels."""
-GAP: Final = (26.0, 74.0)
-"""The space between two states, beside and below."""
+LANE: Final = 46.0  # the width of an arrow that passes a layer, in pixels
+GAP: Final = (26.0, 74.0)  # the space between two states, beside and below
 MARGIN: Final = 20.0
 LINE: Final = 16.0
-CHARACTER: Final = 6.0
-"""The mean width of a character in the labels, in pixels."""
+CHARACTER: Final = 6.0  # the mean width of a character in the labels, in pixels
 NOTE_LETTERS: Final = 27
-NOTE_LINES: Final = 2
-"""The most lines of one note; of a longer one the end is cut."""
+NOTE_LINES: Final = 2  # the most lines of one note; of a longer one the end is cut
 LABEL_PARTS: Final = (0.5, 0.4, 0.6, 0.35, 0.65, 0.25, 0.75, 0.2, 0.8)
 """The places along an arrow at which its label may stand."""
-WIDEST: Final = 5.0
-"""The stroke of the arrow that a run has taken most often, in pixels."""
+WIDEST: Final = 5.0  # the stroke of the arrow that a run has taken most often, in pixels
 
 Point = tuple[float, float]
 

@@ -15,10 +15,8 @@ from prism.columns import Floats
 from prism.palette import BLUE, BROWN, GREEN, GREY, INDIGO, LIGHT, ORANGE, PLUM, PURPLE, SKY, VERMILION
 from prism.quoting import visible
 
-WIDTH, HEIGHT = 344, 224
-"""The usual size of a chart in pixels: it fits a phone of 390 pixels with its margins."""
-WORDS: Final = 50
-"""The letters of a line that is as wide as a chart."""
+WIDTH, HEIGHT = 344, 224  # the usual size of a chart in pixels: it fits a phone of 390 pixels with its margins
+WORDS: Final = 50  # the letters of a line that is as wide as a chart
 SERIES_COLORS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN, INDIGO, PLUM)
 SERIES_DASHES: Final = ([1, 0], [5, 2], [1.5, 1.5], [6, 2, 1.5, 2], [3, 1], [8, 2], [2, 3])
 """The lines of series: dashes tell them apart where colours do not."""

@@ -314,8 +314,7 @@ def made_of(runs: Iterable[Beside]) -> MadeOf:
     return MadeOf(prism=list(prism), inputs=inputs)
 
 
-SETTINGS_SAID = 2
-"""The most settings by which a side is named in a sentence."""
+SETTINGS_SAID = 2  # the most settings by which a side is named in a sentence
 
 
 def side_in_words(name: str, settings: Mapping[str, str]) -> str:

@@ -42,8 +42,7 @@ from prism.statechart.outline import outline
 
 ROUNDS_MAX: Final = 60
 """The most rounds whose ends are kept: of a longer run they are evenly chosen, and the last one."""
-VALUES_MAX: Final = 1001
-"""The most values that are kept of a moment: of more people they are evenly chosen by rank."""
+VALUES_MAX: Final = 1001  # the most values that are kept of a moment: of more people they are evenly chosen by rank
 
 
 class Moment(NamedTuple):
@@ -72,12 +71,9 @@ class AttributeCourse:
         self.values: NDArray[Any] = np.array(values, dtype=np.float64 if is_number else object)
         """Those of everybody at the moment that is kept next."""
         self._first = self.values.copy()
-        self.differs = False
-        """True if somebody had another value than at the start, at one of the moments."""
-        self.rounds = list[int]()
-        """Ascending; 0 is the start, 1 the end of the first round."""
-        self.moments = list[Moment]()
-        """Of a number, at these rounds."""
+        self.differs = False  # true if somebody had another value than at the start, at one of the moments
+        self.rounds = list[int]()  # ascending; 0 is the start, 1 the end of the first round
+        self.moments = list[Moment]()  # of a number, at these rounds
         self._counts = list[Counter[str]]()
         self.keep(0)
 
@@ -111,8 +107,7 @@ class RunRecord(Recorded):
             self.chart_problem = error.reason
         except PrismError as error:
             self.chart_problem = str(error)
-        self.listed = listed = list_run(path)
-        """Its status, with the ticks and the digest."""
+        self.listed = listed = list_run(path)  # its status, with the ticks and the digest
         if listed.status is RunStatus.DAMAGED and not listed.domain:
             problem = f"is damaged, so there is nothing to report; `prism verify {path}` says where"
             raise RunDirectoryError(f"{path}: {problem}")
@@ -137,8 +132,7 @@ class RunRecord(Recorded):
                 ledger.add(record.spent)
             if isinstance(record, Decided) and not record.reason and record.spent:
                 self.latencies_s.append(record.latency_s)
-        self.spent = sorted(ledger, key=lambda each: each.outcome)
-        """Empty if no model was asked."""
+        self.spent = sorted(ledger, key=lambda each: each.outcome)  # empty if no model was asked
         self.people: Population | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()
@@ -208,8 +202,7 @@ _KEPT_IN_JSON = re.compile(rf'{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>(?
 """As `KEPT`, in a text of JSON: there the quotes in a name are escaped, and the quote after it ends it."""
 
 
-Differences = dict[str, list[str]]
-"""`{setting that differs: its value in each run or group, as text}`."""
+Differences = dict[str, list[str]]  # `{setting that differs: its value in each run or group, as text}`
 
 
 class RunGroup(NamedTuple):

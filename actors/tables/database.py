@@ -35,8 +35,7 @@ from prism.expectations import guess
 from prism.rows import Heap, unpacked
 from prism.tables import Column, Kind, Table
 
-MEMORY: Final = "1GB"
-"""The most memory of DuckDB; the rest goes to a temporary directory."""
+MEMORY: Final = "1GB"  # the most memory of DuckDB; the rest goes to a temporary directory
 VIEWS: Final = {
     path.name.removesuffix(".sql"): path.read_text()
     for path in sorted((files("actors.tables") / "sql").iterdir(), key=lambda path: path.name)
@@ -44,8 +43,7 @@ VIEWS: Final = {
 }
 _STREAMED: Final = ("journal.updates", "made.edges", "made.engagements", "made.questions")
 """The largest relations, which are not kept: each query that names them reads them again."""
-_SMALL: Final = UPDATES.columns
-"""The columns whose numbers are small: agents and kinds."""
+_SMALL: Final = UPDATES.columns  # the columns whose numbers are small: agents and kinds
 KIND_FIELDS: Final = (*Kinds._fields, "effect_name")
 _EFFECTS: Final[Wanted] = {"effects": (AGENT,)}
 _OF_UPDATES: Final[Wanted] = {
@@ -61,8 +59,7 @@ _ALONE: Final[dict[str, Any]] = {
     "python_enable_replacements": False,
 }
 """A query fetches nothing from the network, and does not see Python's variables."""
-QUERY: Final = "query"
-"""The name of the table of a user's query."""
+QUERY: Final = "query"  # the name of the table of a user's query
 
 
 class QueryError(ValueError):
@@ -94,8 +91,7 @@ class Tables:
         """The number of each kind of the runs, with the name of its effect: runs number theirs on their own."""
         self._numbers = {run.name: list[int]() for run in runs}
         self._streams = list[Stream]()
-        self._loaded = set[str]()
-        """The relations that are there, with their rows."""
+        self._loaded = set[str]()  # the relations that are there, with their rows
         self._are_read = False
         self._directory = TemporaryDirectory(prefix="prism-tables-")
         self.database = duckdb.connect(config=_ALONE)

@@ -38,8 +38,7 @@ from prism.social.posts.post import TEMPLATES, PostKind
 from prism.social.ties.graph import BOUND, ties_from_outside
 from prism.tables import Kind, Table, Value
 
-_POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
-"""The kind of what `MADE` names."""
+_POST_KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)  # the kind of what `MADE` names
 _VALUES: Final = {"float": float, "int": int, "bool": bool, "text": str}
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode

@@ -50,11 +50,9 @@ from prism.no_effect import remarks
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 BINARY = "application/octet-stream"
-OPEN_MAX = 8
-"""Runs that are kept in memory; the one that was looked at longest ago is closed first."""
+OPEN_MAX = 8  # runs that are kept in memory; the one that was looked at longest ago is closed first
 CASCADES_LISTED = 20
-KEPT_MAX = 16
-"""The drawings of runs, and of experiments, that are kept: those of large runs take long."""
+KEPT_MAX = 16  # the drawings of runs, and of experiments, that are kept: those of large runs take long
 
 
 class ProblemError(Exception):
@@ -76,17 +74,12 @@ class Site:
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
 
-    name = "view"
-    """The command that serves it."""
-    methods: tuple[str, ...] = ("GET", "HEAD")
-    """The methods of HTTP that its pages use."""
-    frame: str = "'none'"
-    """The pages that may show its pages inside of them, as `frame-ancestors` has it."""
-    static: Sequence[Traversable] = (STATIC,)
-    """The directories of its own files, and among them the page that opens."""
+    name = "view"  # the command that serves it
+    methods: tuple[str, ...] = ("GET", "HEAD")  # the methods of HTTP that its pages use
+    frame: str = "'none'"  # the pages that may show its pages inside of them, as `frame-ancestors` has it
+    static: Sequence[Traversable] = (STATIC,)  # the directories of its own files, and among them the page that opens
     first: str = "index.html"
-    home: str = "All runs"
-    """The name of the page that opens."""
+    home: str = "All runs"  # the name of the page that opens
 
     def close(self) -> None:
         self.explainer.close()

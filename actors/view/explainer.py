@@ -77,8 +77,7 @@ class Explainer:
         return explanation(msgspec.json.decode(out, type=Node))
 
 
-CODE = frozenset({"if", "error", "set"})
-"""The kinds of nodes whose words are code."""
+CODE = frozenset({"if", "error", "set"})  # the kinds of nodes whose words are code
 _LABELS: Final = {
     "context": "what it saw",
     "did": "what it did",
@@ -89,8 +88,7 @@ _LABELS: Final = {
     "values": "the numbers in the rules",
 }
 """`{kind: words}` of labels; other kinds are words."""
-_HIDDEN: Final = frozenset({"id", "origin"})
-"""The values that are numbers for machines."""
+_HIDDEN: Final = frozenset({"id", "origin"})  # the values that are numbers for machines
 
 
 def explanation(tree: Node) -> Element:

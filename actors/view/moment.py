@@ -107,8 +107,7 @@ def _stage(one: Any) -> Element:
 # An agent
 
 T = TypeVar("T")
-STRETCH_BYTES = 24 << 20
-"""Bytes of the journal that are searched, from the tick back."""
+STRETCH_BYTES = 24 << 20  # bytes of the journal that are searched, from the tick back
 LISTED_MAX = 40
 FOLLOWED_SHOWN = 12
 _DID: Final = {

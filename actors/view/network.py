@@ -71,14 +71,10 @@ def layout(size: int, tails: Ints, heads: Ints) -> Floats:
     return np.asarray(places * factors[:, None])
 
 
-DRAWN_MAX = 100_000
-"""The most people that are drawn; of more, as many are chosen evenly."""
-BUILT_MAX = 1_000_000
-"""The largest population that is built here: it takes as much memory as in a run."""
-TIES_MAX = 40_000
-"""The most lines that are drawn; of more, as many are chosen evenly."""
-PULLS_MAX = 200_000
-"""The most lines by which people are placed; of more, as many are chosen evenly."""
+DRAWN_MAX = 100_000  # the most people that are drawn; of more, as many are chosen evenly
+BUILT_MAX = 1_000_000  # the largest population that is built here: it takes as much memory as in a run
+TIES_MAX = 40_000  # the most lines that are drawn; of more, as many are chosen evenly
+PULLS_MAX = 200_000  # the most lines by which people are placed; of more, as many are chosen evenly
 
 
 class Drawn(NamedTuple):

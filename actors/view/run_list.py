@@ -31,8 +31,7 @@ from prism.show import Show
 from prism.wording import counted
 
 RUNS_MAX = 500
-SETTINGS_MAX = 24
-"""Settings that are listed, of those in which runs differ."""
+SETTINGS_MAX = 24  # settings that are listed, of those in which runs differ
 FIGURES_MAX: Final = 5
 MARKS: Final = {"done": "✓", "ended": "✓", "stopped": "■", "crashed": "✖", "damaged": "⚠", "starting": "…"}
 

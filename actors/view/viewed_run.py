@@ -34,8 +34,7 @@ class ViewedRun:
 
     def __init__(self, path: Path, label: str) -> None:
         self.path, self.label = path, label
-        self.problem = ""
-        """The reason for which the run cannot be shown; empty if it can."""
+        self.problem = ""  # the reason for which the run cannot be shown; empty if it can
         self.config: Config | None = None
         """None if it cannot be read, or has not been yet; `chart` and `network` are made from it."""
         self.chart: Outline | None = None
@@ -43,8 +42,7 @@ class ViewedRun:
         self.journal: Followed | None = None
         self._lock = Lock()
         self._reader: Thread | None = None
-        self._damage = ""
-        """The reason for which the rest of the journal cannot be read; empty if it can."""
+        self._damage = ""  # the reason for which the rest of the journal cannot be read; empty if it can
         self._is_closed = False
 
     @property
