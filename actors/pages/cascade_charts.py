@@ -114,10 +114,7 @@ def tree_chart(
 ) -> Chart:
     """Return one cascade: time to the right, each post joined to the one that it answers or reshares.
 
-    Args:
-        called: returns what a person is called.
-        likes: of each post; None if they are not shown.
-        causes: the HTML id of the part with its causes; None without one.
+    `called`: returns what a person is called. `likes`: of each post, if shown. `causes`: the HTML id of their part.
     """
     at = {post.post: index for index, post in enumerate(posts)}
     above = np.array([-1 if post.parent is None else at[post.parent] for post in posts])

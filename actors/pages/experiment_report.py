@@ -347,8 +347,7 @@ def _mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Ch
 def effect_charts(record: ExperimentRecord) -> list[Chart]:
     """Return the main effects of each factor on each measure; none for a design without factors.
 
-    An effect is the mean at each level, over the conditions that have it, with its interval over the seeds that have a
-    value in all conditions: others would compare levels over different seeds.
+    An effect is the mean at each level, over the seeds that have a value in all conditions: others would mix seeds.
     """
     experiment, found = record.plan.experiment, list[Chart]()
     factors = list(dict.fromkeys(name for each in experiment.conditions for name in each.factors))

@@ -188,17 +188,13 @@ def as_svg(chart: Picture) -> str:
 
 
 def as_live(chart: Picture) -> str:
-    """Return a picture that a script of the local page draws, with tooltips and zoom."""
     from actors.plots.render import live  # noqa: PLC0415  # altair is an optional package
 
     return rendered(tag("div", class_="live", role="img", aria_label=chart.title, data_chart=live(chart.chart)))
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = True) -> Element:
-    """Return a table as an element; in a box that is too narrow for it, its rows are lists.
-
-    `is_shown`: whether the caption is visible; otherwise only screen readers read it.
-    """
+    """Return a table as an element; in a box that is too narrow for it, its rows are lists."""
     rows, note = [[_shown(cell) for cell in row] for row in table.rows], None
     if (step := len(rows) / ROWS_MAX) > 1:
         rows = [rows[int(place * step)] for place in range(ROWS_MAX)]
@@ -234,7 +230,6 @@ def _text(cell: Node) -> str:
 
 
 def scrolled(content: Node, name: str) -> Element:
-    """Return content in a box that scrolls sideways, also by the keyboard."""
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=name)
 
 
@@ -247,7 +242,6 @@ def noticed(texts: Iterable[str]) -> list[Node]:
 
 
 def figures(told: Iterable[tuple[str, str]]) -> Element:
-    """Return a few facts, each a name with its value, side by side."""
     items = (
         tag("div", tag("dt", name), tag("dd", value, class_="small" if len(value) > 9 else None))
         for name, value in told
@@ -294,10 +288,7 @@ def document(title: str, header: Element, sections: Iterable[Section | None], on
 
 
 def report_css() -> str:
-    """Return the style rules: light, and dark where the reader's system asks for it.
-
-    `data-theme="light"` or `"dark"` on the root element overrides the system. Paper is always light.
-    """
+    """Return the style rules: light, and dark where the reader's system or `data-theme` on the root asks for it."""
     light, dark = (
         " ".join([f"color-scheme: {scheme};", *(f"--{name}: {color};" for name, color in colors.items())])
         for scheme, colors in (("light", LIGHT), ("dark", DARK))

@@ -151,7 +151,6 @@ def _lead(groups: Sequence[RunGroup], differences: Differences) -> Element | Non
 
 
 def notices(runs: Sequence[RunRecord]) -> list[str]:
-    """Return a sentence for each run that is not whole."""
     found = []
     for run in runs:
         status, length, fallbacks = run.listed.status, run.listed.length, run.listed.fallbacks
@@ -176,7 +175,6 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def _remarks_of(groups: Sequence[RunGroup]) -> list[str]:
-    """Return what was not as configured in the runs that have ended, and what had no effect, a line each."""
     ended = {
         group.label: [run.summary_fields for run in group.runs if run.summary is not None]
         for group in groups

@@ -37,10 +37,7 @@ def _round_of(run: RunRecord, tick: int) -> float:
 def _courses(
     groups: Sequence[RunGroup], values: Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]
 ) -> dict[str, Course]:
-    """Return `{name of a group: the course of its runs}`, up to the end of the shortest.
-
-    `values`: returns the places in time and the values of a run.
-    """
+    """Return `{name of a group: the course of its runs}`, up to the end of the shortest."""
     found = {}
     for group in groups:
         every = [values(run) for run in group.runs]
@@ -147,7 +144,6 @@ def chart_with_counts(run: RunRecord) -> Chart | None:
 
 
 def flow_table(run: RunRecord) -> Table:
-    """Return the transitions between states by trigger, the commonest first."""
     found = [
         (step.before, step.trigger, step.after, "decided" if step.is_decided else "rule", taken)
         for step, taken in run.course.steps.most_common()

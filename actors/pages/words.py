@@ -64,7 +64,7 @@ def listed(items: Sequence[str], most: int = 6) -> str:
 
 
 def place_of(path: Path) -> str:
-    """Return a path for a shell, as a page may show it: a relative path as it is, of an absolute path only its name."""
+    """Return a path for a shell, as a page may show it: of an absolute path only its name."""
     return shlex.quote(path.name if path.is_absolute() else str(path))
 
 

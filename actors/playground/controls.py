@@ -159,8 +159,7 @@ class Controls:
     def configured(self, changes: Changes) -> Config:
         """Return the configuration with what a page has changed; its interventions come after those of the file.
 
-        Raises:
-            ConfigError: settings are not those that a page may change, or cannot be held. It tells of all of them.
+        It raises a ConfigError that tells of all settings that the page may not change, or that cannot be held.
         """
         tree, numbers, wrong = msgspec.to_builtins(self.base), dict[int, float](), list[ConfigError]()
         for path, value in changes.items():

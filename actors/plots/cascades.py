@@ -35,10 +35,7 @@ def cascades(posts: Any) -> Shapes:
 def cascade_sizes(
     values: Mapping[str, Any], title: str = "Sizes of cascades", caption: str = f"{SHARE}.", **more: Any
 ) -> Any:
-    """Return the share of cascades that have at least so many posts: `cascade_sizes({"hot": hot.table("posts")})`.
-
-    `values`: `{series: sizes, or a table of posts}`.
-    """
+    """Return the share of cascades that have at least so many posts: `cascade_sizes({"hot": hot.table("posts")})`."""
     return tails(_measured(values, "size"), title, caption, x=SIZE, y=SHARE, log="xy", **more)
 
 

@@ -42,9 +42,8 @@ def rows(
     """Return a chart of the first rows.
 
     Args:
-        unit: the words of the axis.
+        unit: the words of the axis; `has_zero`: whether it has a line at 0.
         margin: a range on both sides of 0 that is shaded.
-        has_zero: whether the axis has a line at 0.
         seeds: a line for each seed: its value in each row, or None.
         names: the legend: `(name, colour, shape)` of each entry.
     """

@@ -113,10 +113,7 @@ def statechart(chart: Outline, title: str = "", caption: str = "") -> Any:
 
 
 def _layout(chart: Outline, arrows: Sequence[Arrow]) -> tuple[dict[str, Point], list[list[Point]]]:
-    """Return the middle of each state, and the points of each arrow. Every layer begins at the left.
-
-    The order within a layer is that with few crossings (Sugiyama et al. 1981).
-    """
+    """Return the middle of each state, and the points of each arrow, with few crossings (Sugiyama et al. 1981)."""
     number, entered = {state: place for place, state in enumerate(chart.states)}, chart.entered
     # The layer of a state: the longest way to it by arrows that follow the order of the file.
     layers = [0] * len(number)

@@ -106,7 +106,7 @@ def numbers_of(path: Path) -> RunNumbers:
 
 
 class Feed(NamedTuple):
-    """A feed: its posts, the agent of each like, and the personas of its people."""
+    """The posts, the agent of each like, and the personas of the people."""
 
     posts: Posts
     likers: Ints
@@ -318,12 +318,7 @@ SETTINGS_SAID = 2  # the most settings by which a side is named in a sentence
 
 
 def side_in_words(name: str, settings: Mapping[str, str]) -> str:
-    """Return a side as it stands in a sentence.
-
-    Args:
-        name: its name in the sentence if its settings are too many, missing, or no words, such as lists and tables.
-        settings: the settings that differ from the other sides, as text.
-    """
+    """Return a side as it stands in a sentence, or by its name if the settings that differ are many or no words."""
     if list(settings) == ["feed.algorithm"] or not 0 < len(settings) <= SETTINGS_SAID:
         return condition_in_words(name, settings) if settings else f"in {name}"
     if any(not value or value[0] in "[{" for value in settings.values()):

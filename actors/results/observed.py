@@ -32,7 +32,6 @@ COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run"
 
 
 def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
-    """Return `{run: its configuration}` of runs that are judged together."""
     configs, first, seeds = dict[Path, Config](), paths[0], dict[int, Path]()
     for path in paths:
         run = Recorded(path)
@@ -62,10 +61,10 @@ def _settings(config: Config, section: str) -> Any:
 
 
 def observed_feed(path: Path, config: Config) -> Feed:
-    """Return the cascades, posts and hours of a social run, from its journal, which is read whole.
+    """Return the cascades, posts and hours of a social run, from its journal.
 
-    Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; in a short run, the
-    originals of its second half are left out.
+    Originals of the last `feed.horizon_rounds`, or of the second half of a short run, are left out: their cascades may
+    still grow.
     """
     course = read_course(path, "posts", "likes")
     summary = read_summary(path)

@@ -119,7 +119,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return f"{told}<table><caption>Run</caption>{rows}</table>"
 
     def _facts(self) -> list[tuple[str, str]]:
-        """Return the facts that a person looks for first, by name."""
         summary, show = self.summary, show_of(self.config)
         stopped = "" if summary.stopped_by is None else f" by {summary.stopped_by}"
         totals = ((name, value) for name, value in summary.world.items() if isinstance(value, int | float))

@@ -151,10 +151,7 @@ class Tables:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
-        """Turn an error into a QueryError if it is of a user's query, into a ConfigError if of a domain's own table.
-
-        An error of reading a run stays what it is.
-        """
+        """Turn an error of a user's query into a QueryError, and one of a domain's own table into a ConfigError."""
         try:
             yield
         except (duckdb.ProgrammingError, duckdb.DataError, QueryError) as error:
@@ -178,7 +175,6 @@ class Tables:
             raise
 
     def load(self, *names: str) -> None:
-        """Read what some tables need of the runs, at once."""
         self._load(" UNION ALL ".join(f"FROM {quoted(name)}" for name in names))
 
     def _load(self, sql: str) -> None:
@@ -373,7 +369,6 @@ def _problem(error: Exception) -> str:
 
 
 def _kind_of(name: str) -> Kind:
-    """Return the kind of a column of a query by its type in DuckDB."""
     if name.endswith(("INT", "INTEGER")):
         return Kind.INTEGER
     if name in {"FLOAT", "DOUBLE"} or name.startswith("DECIMAL"):

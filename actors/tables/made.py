@@ -430,10 +430,7 @@ def _as_kind(kind: Kind, value: Value) -> Value:
 
 
 def coded(values: Sequence[bytes], known: dict[bytes, int]) -> Coded:
-    """Return values that are msgpack as JSON, of which few differ; no bytes are no value.
-
-    `known`: `{value: its number}`, which grows.
-    """
+    """Return values that are msgpack as JSON, of which few differ. `known`: `{value: its number}`, which grows."""
     numbers = (known.setdefault(each, len(known)) if each else -1 for each in values)
     codes = np.fromiter(numbers, np.int32, len(values))
     return Coded(codes, [_as_json(each) for each in known])

@@ -345,9 +345,7 @@ _TYPES: Final[Mapping[str, Kind]] = {"float": NUMBER, "int": INTEGER, "bool": BO
 
 
 def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Column]:
-    """Return `{(attribute, whether at the end): its column}` for the attributes that these configurations declare.
-
-    Those of the start come first, and then those of the end of the attributes that a chart sets.
+    """Return `{(attribute, whether at the end): its column}` of these configurations, those of the start first.
 
     An attribute whose type differs among them is a text. Two names that differ in case alone get two columns that a
     database can tell apart.

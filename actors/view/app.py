@@ -128,7 +128,6 @@ class Site:
         return Response(page, 404, media_type="text/html")
 
     def directory(self, _: Request) -> Any:
-        """Return what the directory is: an experiment with its question, a run with its name, or neither."""
         if self._experiment is not None:
             question = current_plan(self._experiment).experiment.question
             return {"question": shown(question), "version": version_of(self._experiment)}
@@ -359,16 +358,13 @@ def _file(static: Sequence[Traversable], name: str, _: Request) -> Response:
 
 
 def written(nodes: Sequence[Node | None]) -> str:
-    """Return parts of a page as HTML; charts in it are drawn by the page's script."""
+    """Return parts of a page as HTML, whose charts are drawn by the page's script."""
     return "".join(rendered(node, as_live) for node in nodes if node is not None)
 
 
 @lru_cache(KEPT_MAX)
 def sections_of(runs: tuple[tuple[Path, str], ...], _: str) -> str:
-    """Return what the report has of runs of one domain: `(directory, what the page calls it)`.
-
-    Besides them it takes their version: they are drawn again for another one.
-    """
+    """Return what the report has of runs of one domain, `(directory, name)`, drawn again for another version."""
     if problem := _problem_of_drawing("the charts of a run"):
         return written(problem)
     from actors.pages.report import read_real_of, read_runs, told_of_runs  # noqa: PLC0415  # altair is optional
@@ -382,7 +378,7 @@ def sections_of(runs: tuple[tuple[Path, str], ...], _: str) -> str:
 
 @lru_cache(KEPT_MAX)
 def sections_of_experiment(path: Path, _: str) -> str:
-    """Return the answers and the sections of an experiment's report. Besides its directory it takes its version."""
+    """Return the answers and the sections of an experiment's report, drawn again for another version."""
     if problem := _problem_of_drawing("the charts of an experiment"):
         return written(problem)
     from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415  # altair is optional

@@ -29,10 +29,7 @@ people's runs."""
 
 
 class Explainer:
-    """A worker that explains turns. A later question ends an earlier one that is being worked out.
-
-    `command`: the beginning of the command that does: a run, an agent and a tick follow.
-    """
+    """A worker that explains turns by a command. A later question ends an earlier one that is being worked out."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
@@ -44,11 +41,7 @@ class Explainer:
             process.kill()
 
     def get(self, path: Path, agent: int, tick: int) -> Element:
-        """Return the explanation of an agent's turns in a tick as a part of the page. It blocks.
-
-        Raises:
-            RunDirectoryError: it cannot be worked out; the error says why.
-        """
+        """Return an agent's turns in a tick as a part of the page, or raise a RunDirectoryError. It blocks."""
         if not self._command:
             raise RunDirectoryError("turns are not worked out here")
         arguments = ("--agent", str(agent), "--tick", str(tick))

@@ -260,7 +260,6 @@ def _latest(of: Sequence[T]) -> Sequence[T]:
 
 
 def _part(title: str, of: Sequence[Any], *content: Node, is_open: bool = False) -> Element | None:
-    """Return a part that opens; None without entries."""
     if not of:
         return None
     told = f"The latest {LISTED_MAX:,} are listed; prism explain shows all."

@@ -28,10 +28,7 @@ GOLDEN = np.pi * (3 - np.sqrt(5))
 
 
 def layout(size: int, tails: Ints, heads: Ints) -> Floats:
-    """Return the places of people as an array of `(size, 2)`, each between -1 and 1.
-
-    `tails`, `heads`: the two ends of each tie.
-    """
+    """Return the places of people as an array of `(size, 2)`, each between -1 and 1. Ties join `tails` and `heads`."""
     degrees = np.bincount(tails, minlength=size) + np.bincount(heads, minlength=size)
     # At first the people are on a sunflower's spiral, those with most ties in its middle.
     ranks, tied = np.empty(size), degrees > 0
@@ -157,9 +154,7 @@ def _drawn(population: Population) -> Drawn:
 def drawn_ties(
     graph: FollowGraph,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int]:
-    """Return the people that are drawn and the lines between them.
-
-    Two people who follow each other have two ties, and one line.
+    """Return the people that are drawn and the lines between them; two who follow each other have one line.
 
     Returns:
         The numbers of the people; for each line the rows of its two ends among these people, and its number of ties, 1

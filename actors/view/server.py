@@ -135,11 +135,9 @@ OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 
 @contextmanager
 def served(site: Site, host: str, port: int, token: str) -> Iterator[str]:
-    """Serve the page in a thread during the block, and close it at the end; yield the address, its token included.
+    """Serve the page in a thread during the block; yield the address, its token included.
 
-    Args:
-        port: 0 for any that is free.
-        token: the token for an address that others can reach; empty for a random token.
+    `port`: 0 for any that is free. `token`: for an address that others can reach; empty for a random one.
     """
     with closing(site):
         listener = listen(host, port, site.name, ("--host", "--port"))
