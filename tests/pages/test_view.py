@@ -15,7 +15,7 @@ from actors.core.messages import Message
 from actors.store.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.posts.post import PostView
-from tests.actors.studies.experiments.written import write_cell, write_experiment_directory
+from tests.actors.studies.experiments.files import write_cell, write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
 from tests.catalogue import catalogue
 from tests.command import prism_alone
