@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -86,6 +86,7 @@ def read_rate_change(action: str) -> RateChange | None:
     return None
 
 
+D = TypeVar("D", PolicyDecision, ValidationResult, StateUpdateDecision)
 EMBEDDED = "embedded"  # the `model` in the reasoning of a run without a model
 
 
@@ -200,24 +201,21 @@ class _Embedded:
         self._nation, self._economy, self._clock = nation, economy, clock
 
     async def propose(self, state: SimulationState) -> tuple[PolicyDecision, LLMReasoningChain]:
-        decision = self._economy.propose(self._nation, state.global_state)
-        return decision, self._chain("agent", self._nation, decision, state.turn)
+        made = self._economy.propose(self._nation, state.global_state)
+        return self._with_chain("agent", self._nation, made, state.turn)
 
     async def validate_action(self, action: Action, *, turn: int = 0) -> tuple[ValidationResult, LLMReasoningChain]:
-        result = validated(action)
-        return result, self._chain("validator", action.agent_name, result, turn)
+        return self._with_chain("validator", action.agent_name, validated(action), turn)
 
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        decision = self._economy.evaluate(action, global_state)
-        return decision, self._chain("engine", action.agent_name, decision, turn or 0)
+        made = self._economy.evaluate(action, global_state)
+        return self._with_chain("engine", action.agent_name, made, turn or 0)
 
-    def _chain(
-        self, component: Component, name: str, made: PolicyDecision | ValidationResult | StateUpdateDecision, turn: int
-    ) -> LLMReasoningChain:
-        """Return the record of a decision that was computed: without a prompt, and without a measured time."""
-        return LLMReasoningChain(
+    def _with_chain(self, component: Component, name: str, made: D, turn: int) -> tuple[D, LLMReasoningChain]:
+        """Return a decision that was computed and its record: without a prompt, and without a measured time."""
+        return made, LLMReasoningChain(
             component=component,
             agent_name=name,
             prompt="",

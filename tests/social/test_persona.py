@@ -26,10 +26,7 @@ from prism.social.people.persona import (
     unique_names,
 )
 from tests.catalogue import catalogue
-
-
-def person(**changes: Any) -> Persona:
-    return Persona(**{"name": "Ada", "interests": (), "personality": "calm", **changes})
+from tests.social.people import persona
 
 
 @catalogue(
@@ -44,7 +41,7 @@ def person(**changes: Any) -> Persona:
 )
 def test_a_value_out_of_range_is_an_error_that_names_it(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
-        person(**changes)
+        persona(**changes)
     assert str(caught.value) == message
 
 
