@@ -81,62 +81,60 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
     assert tuple(graph.names) == ("1", "2", "3")
 
 
+REFUSED = rf"""
+person,buddy\nada,bo\nbo,cy\n => the first line may be a header and may be a tie: {HEADER}
+0,ada\nbo,cy\ndi,bo\n => the first line may be a header and may be a tie: {HEADER}
+3 2\n1 2\n2 3\n => the first line may be the numbers of people and ties
+user,follower,friend\n1,2,3\n2,3,1\n => more than two columns are named as ends: {COLUMNS}
+userId,movieId\n1,2\n2,3\n => a column that is named 'movieId' holds no people: {COLUMNS}
+from to\n1 2 1\n2 3 1\n => t.txt:1: the first line has 2 columns, and others have 3: 'from to'
+4\n1 2\n2 3\n3 4\n => t.txt:1: expected two ids with spaces or a tab between them, got '4'
+blogger,follower\n1,2\n2,3\n => do not tell who follows whom: {COLUMNS}
+node2,node1\n1,2\n2,3\n => do not tell who follows whom: {COLUMNS}
+      3 ada bo\n     12 bo cy\n      1 cy ada\n => the first two columns have no id in common
+ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n => the first two columns have no id in common
+Id,Label\n0,ada\n1,bo\n => the first column counts the lines
+0,ada\n1,bo\n2,cy\n => the first column counts the lines
+user_id,movie_id\n5,10\n7,20\n => the first two columns have no id in common, so the ends may be others: {COLUMNS}
+,ada,bo\nada,0,1\nbo,1,0\n => is a table of people by people: expected one tie a line
+source,target\n0.5,1.5\n1.5,2.5\n => column 1 holds no ids, but '0.5': {COLUMNS}
+1.31E+18,1.32E+18\n1.33E+18,1.31E+18\n => t.txt:1: '1.31E+18' {LOST}
+from,to\n1310424242424242432.0,7.0\n => t.txt:2: '1310424242424242432.0' {LOST}
+from,to\n1310424242424242431,1310424242424240000\n1310424242424242433,1310424242424250000\n => \
+ids such as 1310424242424240000 have lost all digits after the first 15
+from,to\nada,bo\nbo,NaN\n => t.txt:3: expected an id, got 'NaN', which stands for a missing one
+from,to\nada,bo\nfrom,to\nbo,cy\n => t.txt:3: repeats the header
+ada bo cy\nbo cy\ncy ada bo\n => t.txt:2: expected 3 columns as in other lines, got 2: 'bo cy'
+% bip unweighted\n1 1\n2 1\n => `bip`: expected ties between people
+*Vertices 5 3\n => t.txt:1: bad Pajek: expected the number of vertices, all of one kind
+%%MatrixMarket matrix\n3 3 1\n1 2\n => is MatrixMarket: expected a table of ties
+graph [\n node [ id 1 ]\n edge [ source 1 target 2 ]\n]\n => t.txt:3: bad GML: no node has the id 2
+digraph {{\n ada -> bo\n}}\n => is a Graphviz file: expected a table of ties, GraphML
+{{"nodes": []}} => is JSON: expected a table of ties, GraphML
+1,2\n3,\n => t.txt:2: expected two ids with a comma between them, got '3,'
+1,2\n"3,4\n5,6\n => t.txt:2: expected two ids with a comma between them, got '"3,4'
+1 1\n2 2\n => t.txt: holds no ties: expected lines with two different ids
+"""
+
+
 @catalogue(
-    ("text", "settings", "problem"),
+    ("text", "problem", "settings"),
     [
-        ("person,buddy\nada,bo\nbo,cy\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
-        ("0,ada\nbo,cy\ndi,bo\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
-        ("3 2\n1 2\n2 3\n", {}, "the first line may be the numbers of people and ties"),
-        ("user,follower,friend\n1,2,3\n2,3,1\n", {}, f"more than two columns are named as ends: {COLUMNS}"),
-        ("userId,movieId\n1,2\n2,3\n", {}, f"a column that is named 'movieId' holds no people: {COLUMNS}"),
-        ("node,community\n1,1\n2,1\n", {"header": True}, "a column that is named 'community' holds no people"),
-        ("from to\n1 2 1\n2 3 1\n", {}, "t.txt:1: the first line has 2 columns, and others have 3: 'from to'"),
-        ("4\n1 2\n2 3\n3 4\n", {}, "t.txt:1: expected two ids with spaces or a tab between them, got '4'"),
-        ("blogger,follower\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
-        ("node2,node1\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
-        ("      3 ada bo\n     12 bo cy\n      1 cy ada\n", {}, "the first two columns have no id in common"),
-        ("ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n", {}, "the first two columns have no id in common"),
-        ("Id,Label\n0,ada\n1,bo\n", {}, "the first column counts the lines"),
-        ("0,ada\n1,bo\n2,cy\n", {}, "the first column counts the lines"),
-        ("".join(f"{each} {each % 3}\n" for each in range(20)), {}, "the first column counts the lines"),
-        (
-            "user_id,movie_id\n5,10\n7,20\n",
-            {},
-            f"the first two columns have no id in common, so the ends may be others: {COLUMNS}",
-        ),
-        (",ada,bo\nada,0,1\nbo,1,0\n", {}, "is a table of people by people: expected one tie a line"),
-        ("source,target\n0.5,1.5\n1.5,2.5\n", {}, f"column 1 holds no ids, but '0.5': {COLUMNS}"),
-        ("ada,,bo\nbo,,cy\n", {"columns": (1, 2), "header": False}, f"column 2 is empty: {COLUMNS}"),
-        ("1.31E+18,1.32E+18\n1.33E+18,1.31E+18\n", {}, f"t.txt:1: '1.31E+18' {LOST}"),
-        ("from,to\n1310424242424242432.0,7.0\n", {}, f"t.txt:2: '1310424242424242432.0' {LOST}"),
-        (
-            "from,to\n1310424242424242431,1310424242424240000\n1310424242424242433,1310424242424250000\n",
-            {},
-            "ids such as 1310424242424240000 have lost all digits after the first 15",
-        ),
-        ("from,to\nada,bo\nbo,NaN\n", {}, "t.txt:3: expected an id, got 'NaN', which stands for a missing one"),
-        ("from,to\nada,bo\nfrom,to\nbo,cy\n", {}, "t.txt:3: repeats the header"),
-        ("ada bo cy\nbo cy\ncy ada bo\n", {}, "t.txt:2: expected 3 columns as in other lines, got 2: 'bo cy'"),
-        ("% bip unweighted\n1 1\n2 1\n", {}, "`bip`: expected ties between people"),
-        ("x,y,z\n1,2,3\n", {"columns": ("q", "x")}, "there is no column 'q': the header has x, y, z"),
-        ("1,2,3\n2,3,4\n", {"columns": (1, 4)}, "population.graph.columns: 4 is beyond the 3 columns"),
-        (f"{PAJEK}*Arcs\n1 4\n", {}, "t.txt:6: bad Pajek: expected vertices from 1 to 3, got '1 4'"),
-        ("*Vertices 5 3\n", {}, "t.txt:1: bad Pajek: expected the number of vertices, all of one kind"),
-        (f"{PAJEK}*Arcs\n1 2\n", {"columns": (1, 2)}, "is Pajek: population.graph.columns is for tables of ties alone"),
-        ("%%MatrixMarket matrix\n3 3 1\n1 2\n", {}, "is MatrixMarket: expected a table of ties"),
-        ("graph [\n node [ id 1 ]\n edge [ source 1 target 2 ]\n]\n", {}, "t.txt:3: bad GML: no node has the id 2"),
-        ("digraph {\n ada -> bo\n}\n", {}, "is a Graphviz file: expected a table of ties, GraphML"),
-        ('{"nodes": []}', {}, "is JSON: expected a table of ties, GraphML"),
-        ("PK\x03\x04", {}, "is a zip archive or spreadsheet"),
-        ("1,2\n3,\n", {}, "t.txt:2: expected two ids with a comma between them, got '3,'"),
-        ('1,2\n"3,4\n5,6\n', {}, "t.txt:2: expected two ids with a comma between them, got '\"3,4'"),
-        ("x" * 70, {}, f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'"),
-        ("1 1\n2 2\n", {}, "t.txt: holds no ties: expected lines with two different ids"),
-        ("\ufeff1 2\n3 \udce9\n", {}, "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8"),
+        *((*line.replace(r"\n", "\n").split(" => "), {}) for line in REFUSED.replace("\\\n", "").strip().splitlines()),
+        ("node,community\n1,1\n2,1\n", "a column that is named 'community' holds no people", {"header": True}),
+        ("".join(f"{each} {each % 3}\n" for each in range(20)), "the first column counts the lines", {}),
+        ("ada,,bo\nbo,,cy\n", f"column 2 is empty: {COLUMNS}", {"columns": (1, 2), "header": False}),
+        ("x,y,z\n1,2,3\n", "there is no column 'q': the header has x, y, z", {"columns": ("q", "x")}),
+        ("1,2,3\n2,3,4\n", "population.graph.columns: 4 is beyond the 3 columns", {"columns": (1, 4)}),
+        (f"{PAJEK}*Arcs\n1 4\n", "t.txt:6: bad Pajek: expected vertices from 1 to 3, got '1 4'", {}),
+        (f"{PAJEK}*Arcs\n1 2\n", "is Pajek: population.graph.columns is for tables of ties alone", {"columns": (1, 2)}),
+        ("PK\x03\x04", "is a zip archive or spreadsheet", {}),
+        ("x" * 70, f"t.txt:1: expected two ids with spaces or a tab between them, got '{'x' * 57}...'", {}),
+        ("\ufeff1 2\n3 \udce9\n", "t.txt:2: expected UTF-8 text, got byte 0xe9: save it as UTF-8", {}),
     ],
 )
 def test_what_fits_in_no_way_or_in_more_than_one_is_refused_in_one_line(
-    text: str, settings: dict[str, Any], problem: str
+    text: str, problem: str, settings: dict[str, Any]
 ) -> None:
     message = refusal(text, **settings)
     assert problem in message
