@@ -11,8 +11,17 @@ from msgspec.structs import asdict
 from rich.console import RenderableType
 
 from actors.cli.command import EXIT_THRESHOLD
-from actors.cli.experiment import FILE, JOBS, KEPT, ON, STUDY_DIRECTORY, FileGroup, make_directory
-from actors.cli.experiment_tables import asked_together, run_s
+from actors.cli.experiment import (
+    FILE,
+    JOBS,
+    KEPT,
+    ON,
+    STUDY_DIRECTORY,
+    FileGroup,
+    asked_together,
+    make_directory,
+    run_s,
+)
 from actors.cli.options import TRUST, out_option, require, run_name
 from actors.cli.render import NONE, interval, line, show, table
 from actors.core.machine import processors

@@ -14,11 +14,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.display.console import SafeConsole, echo, unwrapped_console
+from actors.display.console import SafeConsole, echo
 from actors.display.words import amount_of, duration, usd
 from actors.logs.output import output
 from prism.quoting import printable
 
+UNWRAPPED: Final = 10_000
+"""The width of a console that wraps nothing."""
 NONE: Final = "-"
 """The cell of a value that there is not."""
 IDS: Final = ("root_post", "seed")
@@ -50,7 +52,9 @@ def show(record: Any, view: View, *, brief: str = "", is_narrow: bool = False) -
         if brief:
             echo(brief)
     else:
-        console = SafeConsole() if is_narrow else unwrapped_console()
+        console = SafeConsole()
+        if not (is_narrow or console.is_terminal):  # a file has no width
+            console = SafeConsole(width=UNWRAPPED)
         for part in view():
             if isinstance(part, str):
                 echo(part)

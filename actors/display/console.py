@@ -16,9 +16,6 @@ from rich.segment import Segment
 
 from prism.quoting import printable_lines
 
-UNWRAPPED = 10_000
-"""The width of a console that wraps nothing."""
-
 
 class SafeConsole(Console):
     """A console whose texts are data. It keeps its own codes for colours, live displays and the cursor.
@@ -32,12 +29,6 @@ class SafeConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable_lines(segment.text), segment.style)
-
-
-def unwrapped_console() -> Console:
-    """Return a console on the standard output, which wraps lines on a terminal alone: a file has no width."""
-    console = SafeConsole()
-    return console if console.is_terminal else SafeConsole(width=UNWRAPPED)
 
 
 def echo(text: str, *, err: bool = False) -> None:

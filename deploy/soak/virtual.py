@@ -35,8 +35,19 @@ from actors.metrics.observer import Metrics
 from actors.runtime.gc_pause import share_one_heap
 from actors.testing import run_in_virtual_time
 from deploy.prometheus_process import Scrape
-from deploy.soak.__main__ import CONFIG, PRISM, SERVER, new_directory
-from deploy.soak.report import KIB, MEMORY, MIB, WARM_UP, Samples, counts, finish
+from deploy.soak.__main__ import (
+    CONFIG,
+    KIB,
+    MEMORY,
+    MIB,
+    PRISM,
+    SERVER,
+    WARM_UP,
+    Samples,
+    counts,
+    finish,
+    new_directory,
+)
 from prism.config import Config
 from prism.llm import (
     ChatRequest,

@@ -13,8 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from actors.testing.virtual_time import run_in_virtual_time
-from deploy.soak.__main__ import main
-from deploy.soak.report import LEAK_MIB, MEMORY, MIB, Samples, Slope, finish, is_leak, trend
+from deploy.soak.__main__ import LEAK_MIB, MEMORY, MIB, Samples, Slope, finish, is_leak, main, trend
 from deploy.soak.virtual import OBJECTS, VirtualModel, settings_of, soak
 from prism.llm import ChoiceRequest, Distribution, LLMFailureException
 from tests.paths import ROOT

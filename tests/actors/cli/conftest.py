@@ -19,6 +19,11 @@ simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """)
 
+ECONOMY = """
+simulation: {domain: economy, rounds: 16, ticks_per_round: 1, tick_seconds: 7889400}
+population: {deliberation_minutes: 0}
+"""
+
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.actors.cli.conftest import ECONOMY
 from tests.command import Prism
 from tests.economy.support import US_PATH, us_series
 from tests.plain import plain_text
@@ -12,10 +13,6 @@ simulation: {seed: 4, rounds: 8, ticks_per_round: 12, tick_seconds: 900}
 population: {size: 60, posts_per_session: 0.6, activity: {mean: 0.9, sigma: 0.1}, engagement_threshold: 0.3}
 feed: {horizon_rounds: 2}
 """)
-ECONOMY = """
-simulation: {domain: economy, rounds: 16, ticks_per_round: 1, tick_seconds: 7889400}
-population: {deliberation_minutes: 0}
-"""
 CASCADES = "cascade,node,parent,delay_minutes\n" + "".join(
     f"{size}-{copy},{node},{-1 if node == 0 else 0},{node}\n"
     for size in range(2, 60)

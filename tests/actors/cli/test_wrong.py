@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from prism.social.chart import social_chart_text
-from tests.actors.cli.conftest import SMALL, Made
+from tests.actors.cli.conftest import ECONOMY, SMALL, Made
 from tests.command import Prism, prism_alone
 from tests.economy.support import US_PATH
 from tests.recorded import CHANGING_CHART
@@ -334,10 +334,6 @@ def test_what_looks_odd_and_is_right_is_taken(prism: Prism) -> None:
         assert prism("validate", "c.yaml", "--set", "population.size=20").code == 0, text
 
 
-ECONOMY = """
-simulation: {domain: economy, rounds: 16, ticks_per_round: 1, tick_seconds: 7889400}
-population: {deliberation_minutes: 0}
-"""
 WRONG = """\
 #
 rnu => No such command 'rnu' ... Did you mean 'run'?
