@@ -130,7 +130,6 @@ def passes(tree: Path, tests: Sequence[str]) -> bool:
 
 
 def is_killed(mutant: Mutant, tree: Path) -> bool:
-    """Return whether a test fails when the change is there."""
     path = tree / mutant.file
     source, written = path.read_bytes(), path.stat().st_mtime
     path.write_bytes(source[: mutant.start] + mutant.text.encode() + source[mutant.end :])

@@ -189,40 +189,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Record
     return run_of
 
 
-@pytest.fixture(scope="session")
-def embedded(recorded: Recorded) -> Path:
-    """Return a run of people with attributes, with the embedded oracle."""
-    return recorded("embedded")
+def _run(name: str, fixture: str) -> Any:
+    def of(recorded: Recorded) -> Path:
+        return recorded(name)
+
+    return pytest.fixture(scope="session", name=fixture)(of)
 
 
-@pytest.fixture(scope="session")
-def live(recorded: Recorded) -> Path:
-    """Return the same run with a model behind a real socket."""
-    return recorded("live")
-
-
-@pytest.fixture(scope="session")
-def small_run(recorded: Recorded) -> Path:
-    """Return a run of `SMALL`: three days of people as they are by default."""
-    return recorded("small")
-
-
-@pytest.fixture(scope="session")
-def few_run(recorded: Recorded) -> Path:
-    """Return a run of few people with many checkpoints, whose feeds are recorded, and with a post from outside."""
-    return recorded("few")
-
-
-@pytest.fixture(scope="session")
-def changed_run(recorded: Recorded) -> Path:
-    """Return a run of people who change their ties and attributes, and whose ties interventions change."""
-    return recorded("changes")
-
-
-@pytest.fixture(scope="session")
-def economy_run(recorded: Recorded) -> Path:
-    """Return a run of an economy with a shock in its third quarter."""
-    return recorded("economy")
+embedded = _run("embedded", "embedded")  # people with attributes, with the embedded oracle
+live = _run("live", "live")  # the same with a model behind a real socket
+small_run = _run("small", "small_run")  # `SMALL`: three days of people as they are by default
+few_run = _run("few", "few_run")  # few people with many checkpoints and recorded feeds, and a post from outside
+changed_run = _run("changes", "changed_run")  # people who change ties and attributes, and interventions that do
+economy_run = _run("economy", "economy_run")  # an economy with a shock in its third quarter
 
 
 def ticks_of(path: Path, *wanted: type[Any], first: int = 0, until: int | None = None) -> Iterator[list[Any]]:

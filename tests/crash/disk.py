@@ -58,7 +58,6 @@ class File:
         self.appended = []
 
     def after(self, cut: Cut, random: Random) -> bytes:
-        """Return the content after a power cut."""
         unsafe = len(self.content) - self.clean
         if cut == Cut.LOST or random.random() < 0.2:  # each file by itself may be as it was when it was synced
             return self.durable

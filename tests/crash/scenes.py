@@ -163,7 +163,6 @@ class Scene:
 
     @cached_property
     def whole(self) -> SimulatedDisk:
-        """The disk after an undisturbed run."""
         return self._after(0)
 
     @cached_property
@@ -178,12 +177,10 @@ class Scene:
 
 
 def changed(config: Config, section: str, **settings: Any) -> Config:
-    """Return the configuration with some settings of a section replaced."""
     return replace(config, **{section: replace(getattr(config, section), **settings)})
 
 
 def with_sharing(config: Config, **settings: Any) -> Config:
-    """Return the configuration with some settings of its shared judgements replaced."""
     return changed(config, "oracle", sharing=replace(config.oracle.sharing, **settings))
 
 
@@ -243,7 +240,6 @@ def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -
 async def undisturbed(
     simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]], every: int
 ) -> None:
-    """Run to the end, without handling signals."""
     await simulation.run(on_tick, between, every)
 
 

@@ -66,7 +66,6 @@ def journal_records(files: dict[str, bytes]) -> list[bytes]:
 
 
 def names_of(log: list[bytes]) -> set[Name]:
-    """Return the questions that the records of an oracle's log answer."""
     decided = [msgspec.msgpack.decode(record[40:]) for record in log]
     return {(agent, asked, trigger) for _, asked, agent, trigger, *_ in decided}
 
@@ -138,7 +137,6 @@ class CrashTrial:
             self._kept[name], self._on_medium[name] = durable if is_cut else visible, durable
 
     def _judge(self) -> None:
-        """Check the files after the last process."""
         journal, log, rounds = (self.disk.visible(name) for name in (JOURNAL, ANSWERS, ROUNDS))
         for name, content in ((JOURNAL, journal), (ANSWERS, log)):
             whole = MAGIC_BYTES + sum(map(len, records(content)))
@@ -167,7 +165,6 @@ class CrashTrial:
 
     @staticmethod
     def _journal_files(disk: SimulatedDisk) -> list[str]:
-        """Return the names of the journal's file and of its segments."""
         return [name for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0]
 
     def _expect(self, is_so: bool, promise: str) -> None:

@@ -26,7 +26,6 @@ llm: {{host: "{host}", systemone: "off", timeout_s: 120.0}}
 
 @pytest.fixture(scope="session")
 def crashed_embedded(tmp_path_factory: pytest.TempPathFactory) -> Crashed:
-    """Return a crashed run of the embedded oracle."""
     return crash(tmp_path_factory.mktemp("embedded"), TINY)
 
 
@@ -39,7 +38,6 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="session")
 def crashed_live(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Crashed:
-    """Return a crashed run of a live oracle."""
     return crash(tmp_path_factory.mktemp("live"), TINY + LIVE.format(host=server.url))
 
 

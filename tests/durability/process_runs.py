@@ -61,7 +61,6 @@ class KillableRun:
         return False
 
     def finish(self) -> None:
-        """Run one process to its end."""
         end(self.start())
 
 
@@ -76,7 +75,6 @@ def outcome(run: Path) -> dict[str, Any]:
 
 
 def differences(run: Path, reference: Path) -> list[str]:
-    """Return the files in which two runs differ."""
     one, other = outcome(run), outcome(reference)
     return [name for name in one if one[name] != other[name]]
 
@@ -90,7 +88,6 @@ run: {checkpoint_every_ticks: 24, activation: compiled, tick_s: 0.02}
 
 
 def events(run: Path, name: str) -> list[dict[str, Any]]:
-    """Return the events with a name in a run's log."""
     log = run / "log.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     return [each for line in lines if line.endswith("}") and (each := json.loads(line))["event"] == name]
@@ -109,7 +106,6 @@ def begun(*words: str | Path, place: Path, cluster: str = "") -> subprocess.Pope
 
 
 def ended(process: subprocess.Popen[str]) -> None:
-    """Wait for a process that ends well."""
     out, _ = process.communicate(timeout=STARTS_S)
     assert process.returncode == 0, out
 
@@ -134,7 +130,6 @@ class Crashed(NamedTuple):
         return {path.name: path.read_bytes() for path in self.path.iterdir() if path.is_file()}
 
     def read(self, name: str) -> bytes:
-        """Return the content of one of its files."""
         return (self.path / name).read_bytes()
 
 

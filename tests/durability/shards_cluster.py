@@ -28,7 +28,6 @@ GONE_S = 30.0
 
 
 def main(scene: str) -> None:
-    """Play a scene."""
     found = SCENES[scene]()
     sys.stdout.write(json.dumps(found) + "\n")
 
@@ -85,7 +84,6 @@ def head(cpus: int = 1) -> Node:
 
 
 def worker(cpus: int = 1) -> Node:
-    """Start another node."""
     return node("--address", HEAD, "--num-cpus", str(cpus), "--node-ip-address", HEAD.partition(":")[0])
 
 
@@ -100,7 +98,6 @@ def run_in(
 
 
 def resumed_in(shards: int) -> subprocess.Popen[str]:
-    """Go on with the run."""
     return begun("resume", RUN, "-q", "--set", f"run.shards={shards}", place=HERE, cluster=HEAD)
 
 
@@ -121,7 +118,6 @@ def killed(victim: Node) -> None:
 
 
 def processes_of(victim: Node) -> set[int]:
-    """Return the processes of a node."""
     found = {victim.pid}
     with suppress(psutil.NoSuchProcess):
         found |= {each.pid for each in psutil.Process(victim.pid).children(recursive=True)}

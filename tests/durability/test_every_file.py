@@ -66,7 +66,6 @@ class Undisturbed(NamedTuple):
     journal: bytes
 
     def has_damage(self, copy: Path, name: str) -> bool:
-        """Return whether a file of a copy is another."""
         return not (copy / name).is_file() or (copy / name).read_bytes() != (self.path / name).read_bytes()
 
 

@@ -20,7 +20,6 @@ FREE = "free some space, then run the same command again"
 
 @pytest.fixture
 def whole(prism: Prism, tmp_path: Path) -> Path:
-    """A run that had room."""
     (tmp_path / "tiny.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0"))
     assert prism("run", "tiny.yaml", "--quiet", "--out", "whole").code == 0
     return tmp_path / "whole"
@@ -71,7 +70,6 @@ class SmallDisk:
         subprocess.run(["mount", "-o", f"remount,{options}", str(self.path)], check=True)
 
     def fill(self) -> None:
-        """Leave no room at all."""
         with (self.path / "filler").open("wb", buffering=0) as file, suppress(OSError):
             while True:
                 file.write(bytes(4096))

@@ -16,7 +16,6 @@ RESUME = "`prism resume` goes on from the latest checkpoint"
 
 
 def played(scene: str, whole: Path, place: Path) -> dict[str, Any]:
-    """Return what a scene has found."""
     if reason := why_not("ray"):
         pytest.skip(reason)
     shutil.copy(whole.parent / "config.yaml", place)

@@ -294,7 +294,6 @@ def test_unknown_agents_and_ticks_are_named_and_of_turns_the_nearest(few_run: Pa
 
 
 def sizes_of(posts: dict[int, Any]) -> list[int]:
-    """Return the roots, that of the largest tree first."""
     sizes = Counter(each[3] for each in posts.values())
     return [root for root, _ in sizes.most_common()]
 

@@ -37,7 +37,6 @@ class LosingShards(ShardsHere):
         self._at = at
 
     async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
-        """Take a step, or fail."""
         tick = self._shards[0]._engine.tick + (acts is not None)
         if begins and tick == self._at:
             raise ShardLostError(1, "killed by a test")

@@ -51,7 +51,6 @@ class StoreHarness:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Let the store run in the block, and close it at its end."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.store.run)
             yield
@@ -65,7 +64,6 @@ class StoreHarness:
         await self.store.keep(encode(decided(0, agent)))
 
     def written(self) -> int:
-        """Return the ticks that are in the journal."""
         return len(list(read_ticks(self.disk)))
 
     def changes(self) -> list[tuple[str, str]]:

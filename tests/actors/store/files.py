@@ -65,7 +65,6 @@ def header() -> Header:
 
 
 def empty_run() -> SimulatedDisk:
-    """Return a disk with a run that has no tick yet."""
     disk = SimulatedDisk()
     create_answers(disk)
     create_journal(disk, header())
@@ -129,14 +128,12 @@ def run_of(count: int, answers: int = 0) -> tuple[SimulatedDisk, list[Tick]]:
 
 
 def history_of(disk: SimulatedDisk) -> RecordedTicks:
-    """Return all the recorded ticks of a run."""
     return recover(disk, before=0).recorded
 
 
 def checkpoint_at(
     tick: int, end: int, link: bytes = ORIGIN, values: int = 5, kinds: Sequence[Sequence[str]] = ()
 ) -> Checkpoint:
-    """Return a checkpoint of a made-up world."""
     return Checkpoint(
         position=Position(tick=tick, journal_bytes=end, link=link, oldest_asked=8, answers_end=8),
         state=RunState(engine=EngineState(tick=tick, link=link, kinds=tuple(map(tuple, kinds)))),

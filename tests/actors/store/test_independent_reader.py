@@ -149,12 +149,10 @@ def test_it_rebuilds_what_the_world_holds_and_feeds_are_recorded_only_where_it_i
 
 
 def section(title: str) -> str:
-    """The text below a heading."""
     return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def rows(title: str) -> list[list[str]]:
-    """The rows of the tables below a heading."""
     lines = (line for line in section(title).splitlines() if line.startswith("|"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -173,7 +171,6 @@ def test_the_first_bytes_of_every_file_are_documented(file: str, magic: bytes) -
 
 
 def keys_in(text: str) -> list[str]:
-    """The names in the first cells of a table."""
     return re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE)))
 
 

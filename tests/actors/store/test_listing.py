@@ -168,7 +168,6 @@ PER_ROUND = Config().simulation.ticks_per_round
 
 
 def with_rows(ticks: int, *rounds: int) -> SimulatedDisk:
-    """A run with rows of these rounds."""
     disk, _ = run_of(ticks)
     disk.append(ROUNDS, b"round,tick,posts\n" + b"".join(map(row, rounds)))
     return disk

@@ -107,8 +107,6 @@ def test_messages_are_chosen_by_their_classes() -> None:
 
 
 class Known(NamedTuple):
-    """The tables and kinds of a run."""
-
     shapes: tuple[Shape, ...]
     kinds: list[Kind]
 

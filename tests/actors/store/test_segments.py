@@ -132,7 +132,6 @@ HEADER = msgspec.msgpack.encode(written())
 
 
 def with_byte(place: int, byte: int) -> bytes:
-    """A header in which one byte is another."""
     return HEADER[:place] + bytes([byte]) + HEADER[place + 1 :]
 
 
