@@ -1,11 +1,9 @@
-"""A world's state as named columns of msgpack, cut into pieces that are quick to encode.
+"""A world's state as named columns of msgpack, cut into pieces that are quick to encode, and bundles of these.
 
-A million agents are a dozen columns of a million values. Encoding one column at once would block everything else for
-tens of milliseconds, so a column is several pieces of at most `PIECE` values, with the same name and in order.
-
-A dictionary becomes two columns, its keys and its values. A dictionary of lists becomes three: keys, lengths, and the
-values of all lists one after the other. No tuple or list is made for an entry: with a million entries that took as long
-as all the rest of a copy, and the garbage collector had to look at each of them.
+To encode a million values at once would block all else for tens of milliseconds, so a column is pieces of at most
+`PIECE` values, with the same name and in order. A dictionary becomes two columns, its keys and its values; one of lists
+three: keys, lengths, and the values of all lists. No tuple or list is made for an entry: that took as long as all the
+rest of a copy. Bundles are compressed: what all agents have in common first, then one for each block of agents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The explanation of the turns of an agent, each with all that led to it. `docs/cause.md` shows it.
+"""The path of an agent, and its turns, each with all that led to it. `docs/cause.md` shows both.
 
-It costs no call to a model: turns are worked out again, and compared with the journal (`actors.explain.retrace`). It
-works while the run is going on, after a kill, and in a fork, up to the last whole tick.
+It costs no call to a model: turns are worked out again, and compared with the journal, up to the last whole tick, also
+while the run is going on, after a kill, and in a fork.
 """
 
 from __future__ import annotations

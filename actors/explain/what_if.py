@@ -1,8 +1,7 @@
 """Another future of a run: one answer is replaced, and the ticks after it are done again in memory.
 
-Up to the tick in which the answer takes effect every tick is compared with the journal. From then on it is another
-future: its questions that are the same in every byte keep their recorded answers, others are answered from the tape if
-it has the same prompt, and otherwise by the embedded choice. No model is asked unless that is wanted.
+Questions that are the same in every byte keep their recorded answers, others are answered from the tape if it has the
+same prompt, and otherwise by the embedded choice. No model is asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The forecast of a run: calls times price, and activations times measured time, from a rehearsal without a server.
 
-A rehearsal runs the beginning of the configured run, with fewer people if they are many, and lets the embedded oracle
-decide. For each of its questions the request to a model is made too, and measured instead of sent. A second one without
-these requests is timed.
+A rehearsal runs the beginning of the run, with fewer people if they are many, and lets the embedded oracle decide; the
+request to a model is made too, and measured instead of sent. A second one without these requests is timed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The inputs of a run, kept in its directory, so that it can be run again anywhere, even if the sources are gone.
 
-Each file is `inputs/SHA-256/NAME`, and the code of its own is the directory `inputs/SHA-256`. A large file that another
-run beside this one keeps is not copied again: the two are hard links of one file on the disk. Kept files are read-only.
+Each file is `inputs/SHA-256/NAME`, and code is the directory `inputs/SHA-256`, all read-only. A large file that another
+run beside this one keeps is not copied again: the two are hard links of one file on the disk.
 """
 
 from __future__ import annotations

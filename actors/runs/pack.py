@@ -1,9 +1,8 @@
 """One file of a run, an experiment or a calibration, to send or to archive: a `.prism` file.
 
-It is a tar file, compressed with gzip, of one directory with all that another machine needs. Inputs that cells share
-are hard links of the first, so they are stored once. Logs, locks, drafts and unknown files are left out, and so are
-settings for one machine alone. Symbolic links are refused: they could lead to any file of the user who packs. Equal
-runs make equal packs.
+It is a tar file, compressed with gzip, of one directory with all that another machine needs, without settings for one
+machine alone. Inputs that cells share are hard links of the first. Symbolic links are refused: they could lead to any
+file of the user who packs. Equal runs make equal packs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The record of a run on disk, written in an order from which every crash can be repaired.
 
-    the oracle's answers, before anything acts on them
-    the frames of whole ticks, after the answers in them are on the medium
-    a checkpoint, after the frame it follows: it gets its name when that frame is on the medium
-
-One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes all records since its last
-write as one batch, so faster ticks do not cause more waits for the medium, and seals what fills a segment. A run may be
-at most `PENDING_MAX` frames and `PENDING_BYTES` ahead of its disk.
+An answer is written before anything acts on it, the frame of a tick after its answers are on the medium, and a
+checkpoint gets its name when the frame before it is. One task writes, in a thread, all records since its last write as
+one batch, and seals what fills a segment: so a slow disk does not hold up the loop, and faster ticks cause no more
+waits for the medium.
 """
 
 from __future__ import annotations

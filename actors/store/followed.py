@@ -1,7 +1,6 @@
 """A run's record, read to its end and further as it grows: states over time, and the states of any tick.
 
-Memory is bounded whatever the record's length, but for the posts: the course keeps a bounded number of ticks, and so do
-the key frames, from which the states of a tick are worked out. Nothing is written, and no lock is taken.
+But for the posts memory is bounded, whatever the record's length. Nothing is written, and no lock is taken.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The journal of a run: a header, then a frame for each tick. The other files are caches of it.
 
-`journal.prism` has the header and the latest ticks; older ones are in sealed segments (`segments.py`). Places in the
-journal are counted as if nothing was sealed, so they stay the same. `docs/runs.md` describes the format for readers
-in any language.
+`journal.prism` has the header and the latest ticks; older ones are in sealed segments. Places in the journal are
+counted as if nothing was sealed, so they stay the same. `docs/runs.md` describes the format.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The oracle's log, `oracle.log`: every answer, written when it arrives, so that no question is asked twice.
 
-An answer is written before anything acts on it. It has a frame with the link of an empty chain: answers arrive in any
-order, so their frames do not depend on each other. An answer is found by its question's agent, tick and trigger.
-
-A failed call after which the question was asked again has a record, too. So all costs of a run are counted, however
-often it was killed.
-
-A run's log is read up to any damage; a run without a log has no answers. A log that cannot be read is a JournalError.
+Answers arrive in any order, so their frames have the link of an empty chain; one is found by its question's agent, tick
+and trigger. Failed calls after which a question was asked again have a record, too, so that all costs of a run are
+counted. A log is read up to any damage; a run without one has no answers.
 """
 
 from __future__ import annotations

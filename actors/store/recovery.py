@@ -1,8 +1,7 @@
 """Recovery of a run from its files: it finds the whole frames, cuts off a torn tail, and chooses a checkpoint.
 
-A crash leaves at most a torn tail after the last frame that was synced. A checkpoint is written only after the frames
-before it were synced, so no crash explains damage before the latest checkpoint, and such damage is cut off only with
-`cut_damage`.
+A crash leaves at most a torn tail after the last frame that was synced, and so after the latest checkpoint. Damage
+before that is cut off only with `cut_damage`.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from actors.core.frames import ORIGIN, digest_of
 from actors.core.state import RoundsTable
 from actors.factory.domains import show_of
 from actors.factory.input_files import kept_inputs, missing_inputs, note_places
-from actors.store.checkpoint import Position, checkpoint_names, read_head
-from actors.store.disk import Disk, RealDisk
+from actors.store.checkpoint import checkpoint_names, read_head
+from actors.store.disk import RealDisk
 from actors.store.journal import JOURNAL, Header, journal_size, read_tail
 from actors.store.lock import LOCK, PHASE, PhaseNote, holder_of
 from actors.store.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest, read_summary
@@ -83,15 +83,6 @@ def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
 
 def header_in(path: Path) -> Header:
     return read_tail(RealDisk(path)).header
-
-
-def positions_in(disk: Disk) -> Iterator[Position]:
-    """Yield the positions of the checkpoints that can be read, latest first."""
-    for name in checkpoint_names(disk):
-        try:
-            yield read_head(disk, name).position
-        except (OSError, JournalError):  # a process that works on the run may have just removed it
-            continue
 
 
 class Recorded:
@@ -174,7 +165,10 @@ class Recorded:
         for block in self.record.blocks(until=until, wanted=wanted):
             if (damage := block.damage) is not None:
                 # At the end of the journal, behind all that is durable, a crash leaves a torn frame.
-                durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
+                durable = 0
+                for name in checkpoint_names(self.disk):
+                    with suppress(OSError, JournalError):  # a process that works on the run may have just removed it
+                        durable = max(durable, read_head(self.disk, name).position.journal_bytes)
                 if damage.offset < durable <= self.journal_bytes:
                     kept = f"`prism report` shows the {block.first + block.ticks:,} ticks before it"
                     remedy = f"{kept}; the summary and the rounds are other files; `prism verify {self.path}` says more"

@@ -1,13 +1,8 @@
 """Sealed segments: older ticks of a journal, a file for every few megabytes of them, in compressed columns.
 
-    file   = magic number | frame of the head | a frame for each block
-    block  = the heads of all payloads, or a column of a table: its values in all ticks, one after the other
-
-Each block is compressed by itself, as `prism.planes` does it. So a column can be read without the others, and the
-payloads can be made again byte for byte.
-
-A segment is written once, whole, and never changed. It holds no links of ticks: they are computed when it is read, and
-lead from the link before it to the link after it.
+After the head comes a block of the heads of all payloads, then one for each column of each table: its values in all
+ticks. So a column can be read alone, and the payloads can be made again byte for byte. A segment is written once,
+whole. It holds no links of ticks: they are computed, and lead from the link before it to the link after it.
 """
 
 from __future__ import annotations
