@@ -232,17 +232,9 @@ class NationState(Checked, frozen=True, kw_only=True):
 
 
 class GlobalState(Checked, frozen=True, kw_only=True):
-    """The indicators that every nation sees. The defaults are an economy at rest: a neutral real rate of 2%.
+    """The indicators that every nation sees: percent a year or of the labour force, and a value in units of account.
 
-    Args:
-        interest_rate: the policy rate, in percent a year.
-        inflation: in percent a year.
-        gdp_growth: in percent a year.
-        unemployment: in percent of the labour force, from 0 to 100.
-        total_economic_value: in units of account, 0 or more.
-
-    Raises:
-        ValueError: a value that is not finite, or out of its range.
+    The defaults are an economy at rest: a neutral real rate of 2%. Raises a ValueError for a value out of its range.
     """
 
     interest_rate: float = 4.0

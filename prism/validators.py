@@ -25,11 +25,7 @@ class LLMValidator(Validator):
         self._reasoner = Reasoner(llm_client, "validator", clock)
 
     async def validate_actions(self, actions: Sequence[Action], *, turn: int = 0) -> list[Action]:
-        """Return all the actions in their order, each marked with its result.
-
-        Raises:
-            LLMFailureException: no usable answer to one of them; then none is marked.
-        """
+        """Return all the actions in their order, each marked with its result; a failure marks none."""
         marked = []
         for action in actions:
             result, _ = await self.validate_action(action, turn=turn)

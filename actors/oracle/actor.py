@@ -142,12 +142,7 @@ class OracleActor:
         return {"calls": self.statistics.calls, "tokens": self.tokens, "usd": self.cost_usd or 0.0}
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
-        """Return its counts.
-
-        Args:
-            is_open: returns whether the engine has no answer to a question yet: after a resume such a question is
-                asked, and counted, again.
-        """
+        """Return its counts. After a resume, a question without an answer yet is asked, and counted, again."""
         return self.statistics.state(is_open, has_ended=not self._is_running)
 
     # Answers that are computed in the turn of the engine

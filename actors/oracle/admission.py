@@ -159,13 +159,7 @@ class FairQueue:
 
 
 class Call(NamedTuple):
-    """A call to the oracle that has started.
-
-    Args:
-        within_s: the time that it may take.
-        is_probe: True if it tests whether the server is back.
-        name: the question; None for the test question.
-    """
+    """A call to the oracle that has started: a probe tests whether the server is back; a test question has no name."""
 
     begun: float
     within_s: float
@@ -438,11 +432,7 @@ class Admission:
         return self.is_holding and (self._can_test or answer.reason != REFUSED)
 
     def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:
-        """Return the seconds after which a question that failed is asked again; None if its fallback stands.
-
-        Args:
-            waiting: the question, with this try `counted`.
-        """
+        """Return the seconds after which a question, its try `counted`, is asked again; None if its fallback stands."""
         is_connected = answer.reason != "connection_error" or self.holds
         if answer.reason in COUNTED and is_connected:
             may_retry = waiting.attempts < self._attempts or self._is_held(answer)

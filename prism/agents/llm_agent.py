@@ -27,11 +27,7 @@ class Agent(ABC):
 
 
 class LLMAgent(Agent):
-    """An agent whose decisions come from a model. A subclass adds the domain: the prompt, and the check of relevance.
-
-    Args:
-        clock: gives each turn the timestamp of its reasoning.
-    """
+    """An agent whose decisions come from a model. A subclass adds the domain: the prompt and the check of relevance."""
 
     def __init__(self, name: str, llm_client: DecisionClient, *, clock: SimulatedClock = DEFAULT_CLOCK) -> None:
         super().__init__(name)

@@ -25,10 +25,7 @@ DEFAULT_WEIGHTS: Final = RelevanceConfig()
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The action that a person is about to take, with the text that a model wrote for it, and why, if it says.
-
-    The action is like, reply, reshare or post; empty if the state says it.
-    """
+    """The action that a person is about to take, empty if the state says it, and the text and reason of a model."""
 
     action: str
     text: str

@@ -274,13 +274,7 @@ Answered = tuple[Questions[Any], Ints]
 
 
 class Decisions(OnAccess[Trigger[C]]):
-    """Triggers that bring the answers to questions: the outcome of each depends on the tick of its question.
-
-    Args:
-        tick: the tick in which they take effect.
-        questions: the questions; chosen: the number of the option chosen in each.
-        source: a `Source`: who has chosen.
-    """
+    """Triggers that bring the answers to questions, as the number of the chosen option, in the tick of their effect."""
 
     def __init__(self, tick: int, questions: Questions[C], chosen: Ints, source: str) -> None:
         self.tick = tick

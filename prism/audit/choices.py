@@ -27,11 +27,7 @@ class ChoiceModel(NamedTuple):
     tilt: Floats  # shape (options, TILTED or fewer): what another way of asking adds
 
     def probabilities(self, options: Sequence[str], features: Sequence[float]) -> list[float]:
-        """Return the probabilities of some options, in their order.
-
-        Args:
-            features: what was seen, as when it was fitted.
-        """
+        """Return the probabilities of some options, in their order; features are what was seen, as it was fitted."""
         row = np.append(1.0, (np.asarray(features, dtype=np.float64) - self.middle) / self.width)
         places = [self.options.index(option) for option in options]
         found: list[float] = _shares(self.base[places] @ row + self.tilt[places] @ row[: self.tilt.shape[1]]).tolist()

@@ -98,11 +98,7 @@ def _made(people: int, acts: Floats, within: Floats, between: Floats, value: flo
 
 
 def _spread(people: Ints, acts: Floats, seed: int) -> tuple[Spread, Floats]:
-    """Return the spread of answers, and its correlation in resamples of the people; no resamples of few people.
-
-    Args:
-        people: the person of each answer; acts: 1 for an answer that acts, else 0.
-    """
+    """Return the spread of answers, 1 for one that acts, and its correlation in resamples of people (none of few)."""
     groups = np.unique(people, return_inverse=True)[1]
     counts = np.bincount(groups).astype(np.float64)
     sums = np.bincount(groups, acts, len(counts)).astype(np.float64)

@@ -16,11 +16,9 @@ _log = logging.getLogger(__name__)
 
 
 class Engine(ABC):
-    """An engine that turns actions into the next state.
+    """An engine that turns actions into the next state. The caller sets the state that each turn starts from.
 
-    Args:
-        current_state: the state that the next turn starts from; the caller sets it, also after each turn. None is an
-            economy at rest, without nations.
+    Without one, it is an economy at rest, without nations.
     """
 
     def __init__(self, current_state: SimulationState | None = None) -> None:
@@ -32,12 +30,7 @@ class Engine(ABC):
 
 
 class LLMEngine(Engine):
-    """An engine whose updates come from a model. A subclass adds the domain: the prompt, and the effect of an update.
-
-    Args:
-        current_state: the state that the next turn starts from.
-        clock: gives each turn the timestamp of its reasoning.
-    """
+    """An engine whose updates come from a model. A subclass adds the domain: the prompt and the effect of an update."""
 
     def __init__(
         self,
@@ -72,10 +65,7 @@ class LLMEngine(Engine):
     async def evaluate(
         self, action: Action, global_state: GlobalState, *, turn: int | None = None
     ) -> tuple[StateUpdateDecision, LLMReasoningChain]:
-        """Return the effect of one action on the indicators, and its reasoning: one call of the model.
-
-        Args:
-            turn: the turn's number; None is the turn of `current_state`.
+        """Return the effect of one action, and its reasoning: one call of the model, by default in the state's turn.
 
         Raises:
             LLMFailureException: no usable answer, after a second attempt where one could help.

@@ -268,11 +268,7 @@ class ModelClient(Backend):
         )
 
     async def _first_answer(self) -> Completion:
-        """Return an answer in the first dialect that works, which holds from now on.
-
-        Raises:
-            LLMFailureException: none works; the failure of the last.
-        """
+        """Return an answer in the first dialect that works, which holds from now on. Raises: the last failure."""
 
         async def tested(deadline_s: float) -> Completion:
             ask = partial(self._complete, dialect=dialect, deadline_s=deadline_s)

@@ -80,11 +80,7 @@ class Future(NamedTuple):
 
 
 class Outcomes:
-    """The measures of a study's runs in other futures.
-
-    Args:
-        measures: `{name: where the value is found}`.
-    """
+    """The measures of a study's runs in other futures, as `{name: where the value is found}`."""
 
     def __init__(self, runs: Runs, measures: Mapping[str, str]) -> None:
         self._runs, self._measures = runs, measures

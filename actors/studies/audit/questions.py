@@ -65,9 +65,7 @@ class Asking(NamedTuple):
 class Features:
     """The numbers that a small model of choices reads of a question: the embedded choice, and what was seen.
 
-    Args:
-        conditions: those of the study; each has a constant of its own.
-        words: those of what is seen that make a difference, as in an `Asking`.
+    Each condition of the study has a constant of its own; the words are those that make a difference.
     """
 
     def __init__(self, domain: Domain, condition: str, conditions: Sequence[str], words: Sequence[str] = ()) -> None:
@@ -179,11 +177,7 @@ class _Settled:
 
 
 class Runs:
-    """The runs of a study; each is opened when it is first asked for.
-
-    Args:
-        words: those of what is seen that make a difference, as in an `Asking`.
-    """
+    """The runs of a study, opened when first asked for; the words are those of what is seen that make a difference."""
 
     def __init__(self, cells: Sequence[Cell], words: Sequence[str] = ()) -> None:
         self.cells, self.words = list(cells), list(words)
@@ -203,11 +197,7 @@ class Runs:
 
 
 class Study(Runs):
-    """The runs of a study, and the recorded questions of some of them. Opening it reads the answers of all runs.
-
-    Args:
-        asked: how many of the runs, the first ones, have their questions asked again.
-    """
+    """The runs of a study, and the recorded questions of the first ones. Opening it reads the answers of all runs."""
 
     def __init__(self, cells: Sequence[Cell], asked: int) -> None:
         super().__init__(cells)
