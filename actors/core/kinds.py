@@ -91,7 +91,6 @@ class AnswerRows(NamedTuple):
         return cls(*of_updates, *of_questions)
 
     def to_send(self) -> AnswerRows:
-        """Return them with only the kinds that occur."""
         kinds, codes = _used(self.kinds, self.codes)
         asked, asked_codes = _used(self.asked, self.asked_codes)
         return self._replace(kinds=kinds, codes=codes, effects={**self.effects}, asked=asked, asked_codes=asked_codes)
@@ -144,7 +143,6 @@ class KindNumbers:
         return before
 
     def payloads(self, first: int, stretch: Stretch, shapes: Sequence[Shape]) -> Iterator[bytes]:
-        """Yield the payloads of ticks that were run together."""
         tables, known = dict(stretch.tables), np.full(stretch.ticks, len(self._numbers))
         # 1. The numbers of kinds, in the order in which they occur: in each wave updates, then questions.
         new = list[tuple[int, int, int, int, Kind]]()

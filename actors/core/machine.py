@@ -24,7 +24,6 @@ def safe_path() -> Iterator[None]:
 
 
 def processors() -> int:
-    """Return the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

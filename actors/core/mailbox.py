@@ -80,7 +80,6 @@ class Reader(list["Reader"]):
         self.is_waiting = False
 
     def ring(self) -> None:
-        """Let the reader wake up soon."""
         self.is_waiting = False
         rung = self._bell.rung
         if not rung:
@@ -155,7 +154,6 @@ class Mailbox(Generic[T]):
         return True
 
     async def send(self, message: T) -> None:
-        """Put a message in, and wait while there is no room."""
         if self.put(message):
             return
         if self._waiting is None:

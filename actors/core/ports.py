@@ -93,7 +93,6 @@ class Record:
         return False
 
     def judgements(self) -> Sequence[Judged]:
-        """Return the judgements that were recorded before."""
         return ()
 
     async def keep(self, *records: bytes) -> None:

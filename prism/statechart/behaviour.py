@@ -111,7 +111,6 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
     @property
     def read_outside_guards(self) -> frozenset[str]:
-        """The names of the fields that changes of attributes read."""
         return frozenset(name for each in self.all_changes for name in each.fields)
 
     def in_role(self, role: str) -> frozenset[S]:
@@ -342,8 +341,6 @@ def _told(what: str | tuple[Change, ...]) -> str:
 
 
 class Steps:
-    """Several actions as one."""
-
     def __init__(self, actions: tuple[Action, ...]) -> None:
         self.actions = actions
 

@@ -110,7 +110,6 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def numbers(self) -> list[float]:
-        """The one or two numbers of the law."""
         given = self.ticks[self.law] if isinstance(self.ticks, dict) else self.ticks
         return [*map(float, given if isinstance(given, list) else [given])]
 

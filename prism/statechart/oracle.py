@@ -349,7 +349,6 @@ def one_line(text: object, most: int) -> str:
 
 
 def writing_form(writers: Sequence[StrEnum], key: str) -> str:
-    """Return the part of a prompt about the form of an answer with a text."""
     names = " or ".join(f"{option.value!r}" for option in writers)
     return f"""{{"{key}": "<one of these>", "text": "<what you write>", "reason": "<why you do this>"}}
 

@@ -75,7 +75,6 @@ class Rows(Generic[S]):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The fields that the guards read."""
         return frozenset(field for each in self.expressions for field in each.fields)
 
     def settled(self, enabled: Sequence[Transition[S]], *, asks: bool = False) -> Transition[S] | Choice[S] | None:
@@ -276,7 +275,6 @@ class Statechart(Generic[S]):
         raise StatechartError(f"the agent is in state {state!r}, which is not among the chart's states: {self._known}")
 
     def candidates(self, agent: Movable[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
-        """Return every enabled row, in order."""
         rows = self.rows(agent.state, trigger)
         return () if rows is None else tuple(self._enabled(rows, agent, context)[0])
 
@@ -367,8 +365,6 @@ class Statechart(Generic[S]):
 
 
 class RowOutcome(msgspec.Struct, Generic[S], frozen=True):
-    """The outcome of one row, with the error of a guard that raised, in one line."""
-
     row: Transition[S]
     outcome: Outcome
     error: str = ""
