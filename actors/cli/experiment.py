@@ -29,18 +29,7 @@ from actors.logs.output import output, say
 from actors.runs.forecast import Forecast, forecast
 from actors.runs.signals import ended_by_signals
 from actors.store.lock import locked
-from actors.studies.experiments import seals
-from actors.studies.experiments.cells import (
-    CELLS,
-    PROCESSES,
-    Done,
-    Where,
-    cell_path,
-    cells_begun,
-    cells_to_do,
-    count_done,
-    opened,
-)
+from actors.studies.experiments import cells, seals, shared_oracle
 from actors.studies.experiments.outcome import (
     OUTCOME,
     RESULTS,
@@ -54,16 +43,6 @@ from actors.studies.experiments.outcome import (
 from actors.studies.experiments.plan import Cell, Plan, make_plan, parts_of, promised_so_far, record_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.run_measures import keep_own, measured
-from actors.studies.experiments.shared_oracle import (
-    Asking,
-    ModelUse,
-    asking_of,
-    asks_model,
-    gateway_of,
-    limits_of,
-    use_of_model,
-    used_so_far,
-)
 from prism.config import Config
 from prism.experiment.design import SAMPLED
 from prism.experiment.experiment_file import Experiment
@@ -100,7 +79,7 @@ FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 JOBS = count_option("--jobs", help="Cells at once.  [default: one for each processor]")
 ON = option(
     "--on",
-    default=PROCESSES,
+    default=cells.PROCESSES,
     metavar="PLACE",
     help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
 )
@@ -176,7 +155,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, tape: Path | No
     refuse_without_packages()
     made = make_plan(path)
     place = out or EXPERIMENTS / run_name(path)
-    done = execute(made, place, Where(on=on, jobs=jobs), tape=tape)
+    done = execute(made, place, cells.Where(on=on, jobs=jobs), tape=tape)
     outcome = done.outcome
     show({"directory": place, **asdict(outcome)}, lambda: outcome_parts(outcome, done.plan, place))
     refuse_lost(done, place)
@@ -198,25 +177,32 @@ class Executed(NamedTuple):
 def refuse_lost(done: Executed, place: Path) -> None:
     """Print the problems of the first cells without a result, and raise an error if there are any."""
     for cell, problem in list(done.problems.items())[:PROBLEMS_SHOWN]:
-        say(f"{place / CELLS / cell}: {problem.replace(str(place / CELLS / cell), '').lstrip(': /')}", level="error")
+        say(
+            f"{place / cells.CELLS / cell}: {problem.replace(str(place / cells.CELLS / cell), '').lstrip(': /')}",
+            level="error",
+        )
     if done.problems:
         lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result; {OUTCOME} names each"
         raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
 
 
-def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None, notes: Sequence[str] = ()) -> Executed:
+def execute(
+    made: Plan, out: Path, where: cells.Where, *, tape: Path | None = None, notes: Sequence[str] = ()
+) -> Executed:
     """Run the cells that are not done, in the experiment's directory, and write the outcome."""
     make_directory(out)
     with locked(out), ended_by_signals(KEPT):
-        left = cells_to_do(made, out)
+        left = cells.cells_to_do(made, out)
         keep_own(out, [made.experiment.measures[name] for name in made.own])
-        promised = record_plan(out, made, count_done(out))
+        promised = record_plan(out, made, cells.count_done(out))
         known = len({cell.key for cell in made.cells}) - len(left)
         is_first = iter([True])
 
         with ExitStack() as stack:
-            gateway = stack.enter_context(gateway_of(asking_of(made), [cell.config for cell in left], out, tape))
-            executor = stack.enter_context(opened(replace(where, gateway=gateway and gateway.place)))
+            gateway = stack.enter_context(
+                shared_oracle.gateway_of(shared_oracle.asking_of(made), [cell.config for cell in left], out, tape)
+            )
+            executor = stack.enter_context(cells.opened(replace(where, gateway=gateway and gateway.place)))
 
             def shown() -> Standing:
                 now = executor.standing
@@ -225,9 +211,9 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None, no
                 parts += [f"{reason} {times:,} times" for reason, times in now.losses.items()]
                 return Standing(", ".join(parts), ended, total)
 
-            def on_done(cell: Cell, done: Done) -> None:
+            def on_done(cell: Cell, done: cells.Done) -> None:
                 if not done.problem and next(is_first, False):  # a misspelt measure is found now, not after all others
-                    measured(cell_path(out, cell), made.experiment.measures, made.own)
+                    measured(cells.cell_path(out, cell), made.experiment.measures, made.own)
                 if live_console() is not None:
                     return
                 now = executor.standing
@@ -236,12 +222,12 @@ def execute(made: Plan, out: Path, where: Where, *, tape: Path | None = None, no
 
             stack.enter_context(progress_shown(shown, has_lines=False))
 
-            failed = executor.run(cells_to_do(made, out), out, on_done)
+            failed = executor.run(cells.cells_to_do(made, out), out, on_done)
             values, unread = read_values(made, out, failed)
             problems = {**failed, **unread}
             counted = gateway and gateway.statistics()
         outcome = outcome_of(made, values, promised, out)
-        use = use_of_model(made, out, counted, is_replay=tape is not None)
+        use = shared_oracle.use_of_model(made, out, counted, is_replay=tape is not None)
         outcome = replace(outcome, model=use, notes=[*notes, *outcome.notes])
         write_outcome(out, made, values, outcome)
         return Executed(made, outcome, values, problems)
@@ -272,7 +258,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     with telling_kind(file, PREDICTIONS):
         text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
         predictions = read_predictions(text, str(file), plan.experiment)
-    begun = len(cells_begun(place))
+    begun = len(cells.cells_begun(place))
     if begun and not seen:
         problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
@@ -322,7 +308,7 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, model: st
     notes = seals.notes_on_plan(file, sealed, plan.hash, parts_of(plan), model or "")
     answers = list[str]()
     if model is not None:
-        done = execute(plan, place, Where(), notes=notes)
+        done = execute(plan, place, cells.Where(), notes=notes)
         refuse_lost(done, place)
         answers = [each.text for each in done.outcome.answers]
     seals.register(place, sealed)
@@ -441,7 +427,7 @@ def twins(made: Plan) -> Iterator[Text]:
         yield line(f"! {each}", "bold yellow")
 
 
-def _use(model: ModelUse) -> str:
+def _use(model: shared_oracle.ModelUse) -> str:
     cost = "cost unknown: set llm.prices" if model.usd is None else usd(model.usd)
     failed = f" ({model.failed:,} failed)" if model.failed else ""
     each = ((one.condition, one.fallbacks, one.answered + one.fallbacks) for one in model.conditions)
@@ -470,9 +456,9 @@ def plan_parts(made: Plan, out: Path, jobs: int) -> tuple[list[tuple[str, str]],
     stride = -(-len(firsts) // REHEARSED_MAX)
     rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
     forecasts = {cell.condition: rehearsed[place // stride] for place, cell in enumerate(firsts)}
-    left = cells_to_do(made, out)
-    asking = [forecasts[cell.condition] for cell in left if asks_model(cell.config)]
-    asked = asked_together(asking_of(made), out, asking)
+    left = cells.cells_to_do(made, out)
+    asking = [forecasts[cell.condition] for cell in left if shared_oracle.asks_model(cell.config)]
+    asked = asked_together(shared_oracle.asking_of(made), out, asking)
     # The processes start first, and then run `jobs` cells at once.
     runs_s = START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
     total, time = len({cell.key for cell in made.cells}), duration(max(asked.least_s, runs_s if left else 0.0))
@@ -499,7 +485,7 @@ def _named(experiment: Experiment) -> str:
 def _together(made: Plan, out: Path) -> list[int]:
     """Return the number of tests in each correction: planned ones among themselves, exploratory ones among all."""
     hypotheses = made.experiment.hypotheses
-    if not count_done(out):
+    if not cells.count_done(out):
         return [len(hypotheses)] * len(hypotheses)
     planned = promised_so_far(out, made).planned
     return [len(planned) if each in planned else len(hypotheses) for each in hypotheses]
@@ -565,10 +551,10 @@ class Asked(NamedTuple):
     least_s: float
 
 
-def asked_together(asking: Asking, out: Path, forecasts: Sequence[Forecast]) -> Asked:
+def asked_together(asking: shared_oracle.Asking, out: Path, forecasts: Sequence[Forecast]) -> Asked:
     if not forecasts:
         return Asked([], 0.0)
-    limits, used = limits_of(asking), used_so_far(out)
+    limits, used = shared_oracle.limits_of(asking), shared_oracle.used_so_far(out)
     calls, costs = sum(each.calls for each in forecasts), [each.usd for each in forecasts]
     amount = None if None in costs else sum(each or 0.0 for each in costs)
     shown = "cost unknown: set llm.prices" if amount is None else usd(amount)
