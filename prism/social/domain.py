@@ -54,9 +54,7 @@ _OF_TERMS: Final[Mapping[str, str]] = {
     "topic": "post.topic_match",
     "tie": "post.followed",
     "activity": "agent.activity",
-    "popularity": "post.popularity",
-    "fatigue": "post.fatigue",
-    "quality": "post.quality",
+    **{name: f"post.{name}" for name in ("popularity", "fatigue", "quality")},
     "exposure": "post.exposures",
     **{trait: f"agent.{trait}" for trait in TRAITS},
 }

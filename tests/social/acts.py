@@ -1,18 +1,32 @@
 """Acts of people in a network without a world, what came of them, and the posts and feeds that people then see."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from prism.columns import Column
+from prism.config import FeedConfig, RelevanceConfig
 from prism.events import NUMBER_BITS
 from prism.social import tables as col
 from prism.social.kernels import post_kernel, turn_kernel
 from prism.social.network import EFFECTS, Network
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST, Post, PostView
 from prism.social.tables import BROWSE, CLOSED
+from prism.social.ties.graph import FollowGraph
 from prism.social.vocabulary import Effect
+
+Ties = Sequence[tuple[int, int]]  # who follows whom
+
+
+def network_of(people: Sequence[Persona], ties: Ties, sigma: float = 0.0, ticks: int = 10, **feed: Any) -> Network:
+    """Return a network without a world, in rounds of so many ticks; sigma is the spread of the quality of posts."""
+    graph = FollowGraph(len(people), [one for one, _ in ties], [other for _, other in ties])
+    population = Population(personas=tuple(people), graph=graph)
+    return Network(population, FeedConfig(**feed), 1, ticks, RelevanceConfig(), sigma)
 
 
 def publish(network: Network, author: int, tick: int, text: str = "") -> Post:

@@ -11,19 +11,18 @@ import pytest
 from msgspec.structs import replace
 
 from prism.columns import Columns
-from prism.config import FeedConfig, RelevanceConfig
+from prism.config import RelevanceConfig
 from prism.rng import Draw, normal, uniform
 from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.feed_kernel import has_reached
 from prism.social.network import Network
-from prism.social.people.population import Population, build_population, participation, posting_rates
+from prism.social.people.population import build_population, participation, posting_rates
 from prism.social.posts.post import Post, PostView, author_of
 from prism.social.tables import NEVER, WANTS_TO_POST
-from prism.social.ties.graph import FollowGraph
 from tests.catalogue import catalogue
 from tests.plain import plain_config
-from tests.social.acts import cascades_of, columns_of, like, posts_of, publish, reply, reshare, view_of
+from tests.social.acts import cascades_of, columns_of, like, network_of, posts_of, publish, reply, reshare, view_of
 from tests.social.driver import SMALL, Run, whole
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for, roots_in
@@ -34,10 +33,8 @@ TIES = [(DI, ADA), (DI, BO), (DI, CY), (BO, ADA), (CY, ADA), (EVE, BO)]
 
 
 def network(sigma: float = 0.0, **feed: Any) -> Network:
-    personas = tuple(persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di", "Eve"))
-    graph = FollowGraph(5, [tie[0] for tie in TIES], [tie[1] for tie in TIES])
-    settings = FeedConfig(**{"algorithm": "chronological", "out_of_network": 0.0, **feed})
-    return Network(Population(personas=personas, graph=graph), settings, 1, 10, RelevanceConfig(), sigma)
+    people = [persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di", "Eve")]
+    return network_of(people, TIES, sigma, **{"algorithm": "chronological", "out_of_network": 0.0, **feed})
 
 
 def copied(net: Network, **feed: Any) -> Network:

@@ -8,14 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from prism.columns import Columns
-from prism.config import Config, FeedConfig
+from prism.config import Config
 from prism.errors import ConfigError
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
-from prism.social.people.population import Population, build_population
-from prism.social.ties.graph import FollowGraph
+from prism.social.people.population import build_population
 from prism.social.world import SocialWorld
-from tests.social.acts import post_id, publish, reshare, view_of
+from tests.social.acts import network_of, post_id, publish, reshare, view_of
 from tests.social.driver import SMALL, Run
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
@@ -75,15 +74,14 @@ def ties_of(network: Network) -> list[list[list[int]]]:
 
 
 def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:
-    graph = FollowGraph(5, [0, 1, 2, 3], [4, 4, 4, 0])
-    network = Network(Population(personas=(persona(),) * 5, graph=graph), FeedConfig(), 1, 10)
+    network = network_of([persona()] * 5, [(0, 4), (1, 4), (2, 4), (3, 0)])
     network.change_ties({(1, 4): False, (3, 4): True, (2, 4): True, (0, 1): False})  # 2 had followed 4, 0 had not 1
     assert ties_of(network) == [[[4], [], [4], [0, 4], []], [[3], [], [], [], [0, 2, 3]], []]
     network.change_ties({(1, 4): True})
     post = publish(network, 4, 0)
     came = [network.state.ring("timeline").of(person) for person in range(5)]
     assert [[network.living.ids(np.array(each))[0] for each in came[:4]], came[4]] == [[post.id] * 4, []]
-    assert graph.followers(4).tolist() == [0, 1, 2]
+    assert network.population.graph.followers(4).tolist() == [0, 1, 2]
 
 
 async def test_silenced_people_get_no_trigger_and_publish_nothing() -> None:

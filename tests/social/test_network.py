@@ -21,11 +21,10 @@ from prism.rng import Draw, uniform
 from prism.social.domain import SocialDomain
 from prism.social.kernels import view_kernel
 from prism.social.network import CONTEXTS, Network
-from prism.social.people.population import Population, build_population
+from prism.social.people.population import build_population
 from prism.social.posts.post import NO_POST, Post, drawn_about
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST
-from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWave
 from tests.catalogue import catalogue
 from tests.plain import plain_config
@@ -34,6 +33,7 @@ from tests.social.acts import (
     cascades_of,
     columns_of,
     like,
+    network_of,
     opened,
     post_id,
     posts_of,
@@ -52,10 +52,8 @@ TIES = [(BO, ADA), (CY, ADA), (DI, BO)]  # Bo and Cy follow Ada, Di follows Bo
 
 
 def network(**feed: Any) -> Network:
-    personas = tuple(persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di"))
-    graph = FollowGraph(4, [tie[0] for tie in TIES], [tie[1] for tie in TIES])
-    settings = FeedConfig(**{"algorithm": "chronological", "out_of_network": 0.0, **feed})
-    return Network(Population(personas=personas, graph=graph), settings, seed=1, ticks_per_round=10)
+    people = [persona(name=name, interests=("tea",)) for name in ("Ada", "Bo", "Cy", "Di")]
+    return network_of(people, TIES, **{"algorithm": "chronological", "out_of_network": 0.0, **feed})
 
 
 def test_a_reply_goes_to_the_author_of_the_post_and_a_reshare_to_the_followers_of_who_shares_it() -> None:
@@ -131,9 +129,8 @@ def test_every_effect_that_took_place_leaves_an_event_and_no_other_does() -> Non
 
 
 def crowd(people: int = 40, **feed: Any) -> Network:
-    personas = tuple(persona(interests=("tea", "rail")[: 1 + number % 2]) for number in range(people))
-    graph = FollowGraph(people, [*range(1, people)], [*range(people - 1)])
-    return Network(Population(personas=personas, graph=graph), FeedConfig(**feed), seed=1, ticks_per_round=10)
+    personas = [persona(interests=("tea", "rail")[: 1 + number % 2]) for number in range(people)]
+    return network_of(personas, [(number + 1, number) for number in range(people - 1)], **feed)
 
 
 @catalogue("seed", [1])
@@ -195,11 +192,6 @@ def test_a_person_can_make_no_more_posts_than_their_ids_can_tell_apart() -> None
     assert [each.id for each in net.living] == [post.id]
 
 
-def two() -> Network:
-    people = Population(personas=(persona(),) * 2, graph=FollowGraph(2, [], []))
-    return Network(people, FeedConfig(), seed=1, ticks_per_round=10)
-
-
 def engage(net: Network, cascades: Ints, tick: int) -> None:
     """Engage cascades, by number, as a like of each does."""
     rows = net.state.cascade_rows(cascades)
@@ -209,7 +201,7 @@ def engage(net: Network, cascades: Ints, tick: int) -> None:
 
 @catalogue("seed", range(3))
 def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> None:
-    random, net, count = Random(seed), two(), 0
+    random, net, count = Random(seed), network_of([persona()] * 2, []), 0
     plain: dict[int, Cascade] = {}
     every = random.choice((3, 50))
     for tick in range(100):
@@ -232,7 +224,7 @@ def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> N
         assert {*net.cascades.sizes()} <= {1}
         assert sum(net.cascades.sizes().values()) == count
     assert count > len(plain) > len(lasting) > 1
-    again = two()
+    again = network_of([persona()] * 2, [])
     again.cascades.restore(Columns(net.cascades.columns()))
     assert cascades_of(again) == cascades_of(net)
     assert roots_of(again, [*range(count)]) == expected
@@ -240,7 +232,7 @@ def test_the_table_of_cascades_says_what_a_plain_dictionary_says(seed: int) -> N
 
 
 def test_the_table_is_at_most_twice_as_long_as_the_living_cascades_in_a_long_run() -> None:
-    random, net, number = Random(4), two(), 0
+    random, net, number = Random(4), network_of([persona()] * 2, []), 0
     ends: dict[int, float] = {}
     for tick in range(600):
         for _ in range(5):
@@ -270,8 +262,7 @@ def test_a_run_of_more_ticks_than_records_have_room_for_is_refused() -> None:
 def strangers(people: int, **feed: Any) -> Network:
     """Return a network of people of whom nobody follows anybody, and whose feeds have room for the whole sample."""
     settings = {"out_of_network": 1.0, "algorithm": "chronological", "size": 20, "pool": 20, **feed}
-    population = Population(personas=(persona(),) * people, graph=FollowGraph(people, [], []))
-    return Network(population, FeedConfig(**settings), seed=1, ticks_per_round=24)
+    return network_of([persona()] * people, [], ticks=24, **settings)
 
 
 @catalogue("recent", [30, 100])
