@@ -167,17 +167,13 @@ class FieldSource(Naming):
         return self._column(value) if read is None else f"({read})"
 
     def holds(self, texts: Field, item: str) -> str:
-        if not item.isdecimal():  # not a constant text, but a field
+        of_post = f"has_topic(t.interests, {self._topics},"
+        read = {"agent.interests": "has_interest(t.interests, person,", "post.topics": of_post}
+        if not item.isdecimal() or texts.name not in read:  # not a constant text, but a field
             self._fails = True
             return "False"
         places = self._tables.topics
-        place = places.setdefault(self._tables.words.text(int(item)), len(places))
-        if texts.name == "agent.interests":
-            return f"has_interest(t.interests, person, {place})"
-        if texts.name == "post.topics":
-            return f"has_topic(t.interests, {self._topics}, {place})"
-        self._fails = True
-        return "False"
+        return f"{read[texts.name]} {places.setdefault(self._tables.words.text(int(item)), len(places))})"
 
     def _column(self, field: Field) -> str:
         whose, name = field.name.split(".", 1)

@@ -202,7 +202,6 @@ class SocialState:
                 fill=col.FILLS[feed.fill],
                 depth=feed.memory,
                 seen_depth=max(was.seen_depth, kept),  # what was seen under larger settings stays seen
-                memory=max(was.seen_depth, kept),
                 pool=feed.pool,
                 part_size=feed.recent,
                 ticks_per_round=self._ticks_per_round,
@@ -218,7 +217,7 @@ class SocialState:
         t.counts.originals[col.BITS] = -1
         wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
         if settings.exposure != col.ONCE:
-            wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.memory)
+            wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.seen_depth)
             if len(t.exposed) < len(t.people):
                 posts = np.zeros((len(t.people), 1), dtype=np.int64)
                 exposed, engaged = np.zeros((2, len(t.people), 1), dtype=np.int32)
@@ -413,7 +412,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int) -> Tables:
     made |= {name: np.zeros(1) for name in ("activity", "rates")}
     slots, one = np.zeros(col.SEEN_SLOTS, dtype=np.uint8), np.zeros(1)
     return Tables(
-        settings=Settings(*[0] * 25, *[0.0] * 10)._replace(high=size),
+        settings=Settings(*[0] * 24, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
         salt=mixing_key(seed, Draw.FEED_PART),
         people=people,

@@ -155,8 +155,7 @@ class Settings(NamedTuple):
     outside: int  # the others
     fill: int  # a value of FILLS
     depth: int  # the most numbers of a person in the ring of the timeline
-    seen_depth: int  # in that of cascades seen
-    memory: int  # in the other rings
+    seen_depth: int  # in the other rings
     pool: int  # the posts of a sample
     part_size: int  # the originals of a part, on average
     ticks_per_round: int

@@ -336,7 +336,7 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
             people.exposed_end = (people.exposed_end + 1) % t.exposed.shape[1]
     people.seen_count = min(people.seen_count + shown, t.settings.seen_depth)
     if t.settings.exposure != col.ONCE:
-        people.exposed_count = min(people.exposed_count + shown, t.settings.memory)
+        people.exposed_count = min(people.exposed_count + shown, t.settings.seen_depth)
 
 
 @kernel

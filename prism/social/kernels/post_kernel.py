@@ -491,7 +491,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
             return
     ring[person, end] = cascade
     people[person].engaged_end = (end + 1) % width
-    people[person].engaged_count = min(people[person].engaged_count + 1, t.settings.memory)
+    people[person].engaged_count = min(people[person].engaged_count + 1, t.settings.seen_depth)
 
 
 @kernel
