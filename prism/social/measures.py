@@ -165,9 +165,9 @@ class Realised:
         self._state, self._states, self._tick_s = state, states, tick_s
 
     def counts(self) -> dict[str, int]:
-        feeds = self._state.t.counts.feeds.tolist()
-        places = {"feeds": col.BUILT, "posts_shown": col.SHOWN_ALL, "posts_seen": col.SEEN}
-        return {name: feeds[place] for name, place in {**places, "posts_considered": col.CONSIDERED}.items()}
+        names = "feeds", "posts_shown", "posts_seen", "posts_considered"
+        places = [col.BUILT, col.SHOWN_ALL, col.SEEN, col.CONSIDERED]
+        return dict(zip(names, self._state.t.counts.feeds[places].tolist(), strict=True))
 
     def feed(self, fill: str) -> dict[str, Any]:
         feeds = self._state.t.counts.feeds.tolist()
@@ -186,7 +186,7 @@ class Realised:
         rows, time = zip(self._states, t.inside.tolist(), strict=True), len(t.people) * ticks
         spent = {state: count * ticks + correction for state, (count, correction) in rows if count or correction}
         return {
-            "engagement_per_post_seen": _ratio(engagements, t.counts.feeds.tolist()[col.SEEN]),
+            "engagement_per_post_seen": _ratio(engagements, int(t.counts.feeds[col.SEEN])),
             "actions_per_person_day": _ratio(actions, time * self._tick_s / DAY_S),
             "time_by_state": {state: _ratio(spent[state], time) for state in sorted(spent)},
         }
