@@ -13,7 +13,7 @@ from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.errors import StatechartError
 from prism.quoting import shown
 from prism.statechart import StateTransition, Transition
-from prism.statechart.transitions import S
+from prism.statechart.states import S
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ import msgspec
 
 from prism.agents.stateful import StatefulAgent
 from prism.statechart import Choice, Statechart, Transition
-from prism.statechart.transitions import S
+from prism.statechart.states import S
 
 C = TypeVar("C")
 """The context of a domain's triggers, such as the post in view."""

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from prism.errors import OracleResponseError
 from prism.statechart.oracle import NEXT_STATE, parse_oracle_response
-from prism.statechart.transitions import S
+from prism.statechart.states import S
 
 T = TypeVar("T")
 

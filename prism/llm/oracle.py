@@ -41,7 +41,8 @@ from prism.statechart.oracle import (
     writing_form,
 )
 from prism.statechart.statechart import Statechart
-from prism.statechart.transitions import STATE_DESCRIPTIONS, AgentState, S, labels_of
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
+from prism.statechart.transitions import labels_of
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from prism.social.vocabulary import ACTIONS, TRIGGERS, Effect, Role, social_voca
 from prism.statechart.behaviour import Behaviour, Vocabulary, flatten, steps_of
 from prism.statechart.definition import ChartDefinition, read_chart
 from prism.statechart.statechart import Statechart
-from prism.statechart.transitions import AgentState
+from prism.statechart.states import AgentState
 
 _NEEDED: Final[Mapping[str, str]] = {Role.BROWSE.value: "sees_post", Role.ATTEND.value: "decides"}
 SOURCE: Final = "prism/social/social.yaml"

@@ -15,18 +15,10 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.outline import Activity, Outline, mermaid, outline
+from prism.statechart.queries import agents_in_state, state_distribution
 from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, outcomes, question_kinds
-from prism.statechart.transitions import (
-    NEEDS_ORACLE,
-    STATE_DESCRIPTIONS,
-    AgentState,
-    Choice,
-    StateTransition,
-    Transition,
-    agents_in_state,
-    most_passive,
-    state_distribution,
-)
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, most_passive
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, StateTransition, Transition
 
 __all__ = [
     "ATTEMPT",

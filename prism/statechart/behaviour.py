@@ -29,7 +29,8 @@ from prism.expressions.tree import Read, Text, ValueKind
 from prism.statechart.definition import ChartDefinition, Delay, Formula, RowDefinition, SetDefinition, StateDefinition
 from prism.statechart.oracle import described
 from prism.statechart.statechart import Statechart
-from prism.statechart.transitions import Action, AgentState, Guard, S, Transition
+from prism.statechart.states import AgentState, S
+from prism.statechart.transitions import Action, Guard, Transition
 
 Reader = Callable[[Any, Any], Any]
 """`(agent, context)` -> the value of a field."""

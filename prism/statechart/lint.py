@@ -19,7 +19,8 @@ import numpy as np
 from prism.expressions import Expression, Field, compiled, expression_of
 from prism.expressions.tree import Member, Number, Read, Text, walk
 from prism.statechart.statechart import Statechart
-from prism.statechart.transitions import S, Transition
+from prism.statechart.states import S
+from prism.statechart.transitions import Transition
 
 SAMPLES: Final = 4_000
 """The most samples of the fields of one state's rows for one trigger."""

@@ -19,7 +19,7 @@ import msgspec
 
 from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
 from prism.quoting import quoted
-from prism.statechart.transitions import STATE_DESCRIPTIONS, AgentState, S
+from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
 from prism.wording import Ticks, ago
 
 _log = logging.getLogger(__name__)

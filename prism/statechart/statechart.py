@@ -22,7 +22,8 @@ import msgspec
 from prism.errors import StatechartError
 from prism.expressions import expression_of, pattern_of
 from prism.quoting import shown
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, S, Transition, most_passive
+from prism.statechart.states import S, most_passive
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, Transition
 
 
 class Rows(Generic[S]):

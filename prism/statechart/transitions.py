@@ -1,78 +1,19 @@
-"""The states and rows of a statechart, the choice between several rows, and the record of a transition."""
+"""The rows of a statechart, the choice between several rows, and the record of a transition."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum, unique
+from enum import StrEnum
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 import msgspec
 
 from prism.errors import StatechartError
 from prism.expressions import Expression
 from prism.quoting import shown
-
-S = TypeVar("S", bound=StrEnum)
-"""The states of one chart. A chart works over any StrEnum; `AgentState` is the social one."""
-
-
-@unique
-class AgentState(StrEnum):
-    """The states of a person on a social feed. Records, summaries and prompts use the values."""
-
-    IDLE = "idle"
-    SCROLLING = "scrolling"
-    EVALUATING = "evaluating"
-    COMPOSING = "composing"
-    ENGAGING_LIKE = "engaging_like"
-    ENGAGING_REPLY = "engaging_reply"
-    ENGAGING_RESHARE = "engaging_reshare"
-    RESTING = "resting"
-
-
-STATE_DESCRIPTIONS: Final[dict[AgentState, str]] = {
-    AgentState.IDLE: "Stop browsing, wait for next round",
-    AgentState.SCROLLING: "Continue browsing without engaging",
-    AgentState.EVALUATING: "Look more closely at this post",
-    AgentState.COMPOSING: "Write a response or original content",
-    AgentState.ENGAGING_LIKE: "Like this post",
-    AgentState.ENGAGING_REPLY: "Reply to this post",
-    AgentState.ENGAGING_RESHARE: "Reshare this post",
-    AgentState.RESTING: "Take a break from activity",
-}
-
-PASSIVITY: Final[tuple[AgentState, ...]] = (
-    AgentState.SCROLLING,
-    AgentState.RESTING,
-    AgentState.IDLE,
-    AgentState.EVALUATING,
-    AgentState.ENGAGING_LIKE,
-    AgentState.ENGAGING_RESHARE,
-    AgentState.ENGAGING_REPLY,
-    AgentState.COMPOSING,
-)
-"""The states from the least to the most consequential. Scrolling comes first: without an answer, doing nothing
-is safe."""
-
-
-def most_passive(options: Iterable[S]) -> S:
-    """Return the option with the least consequence; for states other than `AgentState`, the first of their enum."""
-    orders = {state: list[StrEnum](PASSIVITY if isinstance(state, AgentState) else type(state)) for state in options}
-    return min(orders, key=lambda state: orders[state].index(state))
-
-
-def agents_in_state(state: AgentState, agents: Iterable[Any]) -> int:
-    return state_distribution(agents)[state]
-
-
-def state_distribution(agents: Iterable[Any]) -> dict[AgentState, int]:
-    """Return the number of agents in each state: every state, also the empty ones, in the order of `AgentState`."""
-    counts = Counter(agent.state for agent in agents)
-    return {state: counts[state] for state in AgentState}
-
+from prism.statechart.states import S
 
 Guard = Callable[[Any, Any], object]
 """`(agent, context)` -> truthy if the row is enabled; `NEEDS_ORACLE` if it is enabled and the oracle should be

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -27,7 +28,8 @@ from prism.statechart import (
     outcomes,
     question_kinds,
 )
-from prism.statechart.transitions import Guard, agents_in_state, state_distribution
+from prism.statechart.queries import agents_in_state, state_distribution
+from prism.statechart.transitions import Guard
 from tests.catalogue import catalogue
 from tests.statechart.charts import (
     COMPOSING,
@@ -94,6 +96,20 @@ def test_the_options_are_those_of_the_rows_for_the_oracle_and_one_alone_is_no_qu
     four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
     assert question_kinds(SOCIAL_CHART) == {("evaluating", "decides"): four}
     assert question_kinds(ECONOMY_CHART) == {("proposed", "review"): ("rejected", "accepted")}
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("states", {"AgentState", "STATE_DESCRIPTIONS"}),
+        ("transitions", {"Transition", "StateTransition"}),
+        ("statechart", {"Statechart"}),
+        ("oracle", {"StatechartOracle", "build_oracle_prompt", "parse_oracle_response"}),
+        ("queries", {"agents_in_state", "state_distribution"}),
+    ],
+)
+def test_each_module_that_the_plan_of_charts_names_has_its_names(module: str, names: set[str]) -> None:
+    assert names <= vars(import_module(f"prism.statechart.{module}")).keys()
 
 
 @given(st.lists(st.sampled_from(AgentState)))
