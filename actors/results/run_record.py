@@ -99,10 +99,11 @@ class RunRecord(Recorded):
 
     def __init__(self, path: Path, name: str) -> None:
         super().__init__(path, name)
+        config = self.config  # an error of the configuration is no problem of the chart
         chart, self.chart_problem = None, ""
         """The reason why the chart cannot be read, whose file or code may be gone; empty if it can."""
         try:
-            chart = chart_of(self.config)
+            chart = chart_of(config)
         except UntrustedCodeError as error:
             self.chart_problem = error.reason
         except PrismError as error:

@@ -14,6 +14,7 @@ from actors.pages.report import comparison, notices, report, told_of_runs
 from actors.pages.words import NO_VALUE
 from actors.results.run_record import RunRecord, groups_of
 from actors.studies.causes.record import keep
+from prism.errors import ConfigError
 from tests.actors.pages.test_html import Page
 from tests.actors.studies.causes.test_kept import LIKES
 from tests.command import prism_alone
@@ -132,6 +133,14 @@ def test_a_damaged_run_stands_alone_and_no_mean_or_median_includes_it(run: Path,
     assert [float(str(value)) for value in posts[1:]] == [each.rounds["posts"][-1] for each in (whole, damaged)]
     assert whole.summary is not None
     assert whole.summary.in_words[0] in words_of(damaged, whole)
+
+
+def test_a_configuration_that_cannot_be_read_is_the_error_of_its_line(run: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run")
+    with (copy / "config.yaml").open("a") as file:
+        file.write("nope: 1\n")
+    with pytest.raises(ConfigError, match=r"config.yaml:\d+: nope: unknown key"):
+        RunRecord(copy, "run")
 
 
 @pytest.mark.slow
