@@ -53,7 +53,7 @@ class Directory(click.Path):
         path: Any = super().convert(value, param, ctx)
         if self._holds and not path.exists():
             raise RunDirectoryError(f"{path}: no such {self._holds}{_near(path)}")
-        if not path.is_file() or ctx is None:
+        if ctx is None or not (self.file_okay and path.is_file()):
             return path
         if path.suffix != SUFFIX:
             self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)

@@ -340,6 +340,7 @@ rnu => No such command 'rnu' ... Did you mean 'run'?
 # run
 small.yaml --out mine => mine: is not empty; a run needs a directory of its own
 none.yaml => 3: none.yaml: no such file; write one to start from with: prism init DIR
+small.yaml --out LONG => cannot be made a run directory: File name too long
 # run small.yaml --quiet --ticks 1 --out o --set oracle.backend=ollama
 --set oracle.tape=replay --set oracle.tape_path=t.sqlite => 5: t.sqlite: there is no such tape
 --set oracle.tape=replay --set oracle.tape_path=small.yaml => 5: small.yaml: is no tape
@@ -500,6 +501,7 @@ def test_wrong_usage_is_one_line_and_leaves_nothing(prism: Prism, place: Path, m
     before, wrong, command = content(place), [], ""
     text = (
         WRONG.replace("US_PATH", str(US_PATH))
+        .replace("LONG", "a" * 300)
         .replace("IS_A_CALIBRATION", CALIBRATION)
         .replace("IS_AN_EXPERIMENT", AN_EXPERIMENT)
     )
