@@ -42,7 +42,7 @@ from tests.command import Prism, prism_alone, without_settings
 from tests.docs.pages import PAGES, anchors, blocks, code, links, name, read, section
 from tests.docs.refresh import TABLES, refreshed
 from tests.llm.support import DECISION_REASONS
-from tests.paths import ROOT
+from tests.paths import DATA, ROOT
 
 TREES = "actors|prism|benchmarks|deploy|tests|configs|docs"
 FILE = re.compile(rf"(?<![\w./-])(?:{TREES})/[\w./@*-]+")
@@ -248,9 +248,21 @@ def test_validate_prints_what_the_page_on_people_shows(heading: str, prism: Pris
 ENTRIES = [Entry(name, path, read_line(path.with_suffix(".json"))) for name, path in replications().items()]
 
 
-def test_the_ledger_has_the_lines_that_are_kept_and_each_is_of_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+STANDING_IN = {
+    "feed-facebook": "d516e2d30e3e8e15e12c89f1e458e56270e92c873ed5aef88d5e0dd280bd2c4e",
+    "twitter15": "a3612c11a0e900a7adc1b9d64a38bcf8c3009d1183fb3a750720da82842b5cf8",
+}
+"""`{replication whose data is no part of PRISM: the hash of its plan with an empty file in place of the data}`.
+
+They change when the hash in the ledger is out of date: mend both, that in the ledger with the data.
+"""
+
+
+def test_the_ledger_has_the_lines_that_are_kept_and_each_is_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = read(DOCS / "ledger.md")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(tmp_path)
     for entry in ENTRIES:
         replication: Any = load_replication(entry.path)
         assert entry.line is not None, entry.name
@@ -258,8 +270,13 @@ def test_the_ledger_has_the_lines_that_are_kept_and_each_is_of_its_file(monkeypa
         assert f"| [{entry.name}](#{entry.name}) | {hits(entry.line, fitted=False)} | " in page
         for each in entry.line.figures:
             assert f"{each.figure} | {each.published} | {cells_of(each)[2]} | " in page, each
-        if replication.data is None or Path(replication.data).exists():
-            assert entry.line.asked == make_replication_plan(entry.path).hash, entry.name
+        if replication.data is not None:
+            Path(replication.data).touch()
+        asked = STANDING_IN.get(entry.name, entry.line.asked)
+        assert make_replication_plan(entry.path).hash == asked, entry.name
+        if replication.data is not None and (DATA / replication.data).exists():
+            Path(replication.data).write_bytes((DATA / replication.data).read_bytes())
+            assert make_replication_plan(entry.path).hash == entry.line.asked, entry.name
 
 
 PAGE = ROOT / "docs" / "llms.txt"
