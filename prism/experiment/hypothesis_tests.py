@@ -9,8 +9,9 @@
 | mann_whitney | ranks of two conditions, exact for few seeds | Cliff's delta | Mann (1947), Cliff (1993) |
 | holm | p values for several hypotheses together | | Holm (1979) |
 
-The error of the jackknife is how much a number moves when one value is left out: of a mean, the usual standard error.
-Numbers between -1 and 1 have their interval on the scale of Fisher's z (1921). docs/experiments.md has the coverage.
+Intervals are by Student's t (1908), with the error of the jackknife (Tukey 1958), which is how much a number moves when
+one value is left out: of a mean, the usual standard error; of a difference of means, that of Welch (1947). Numbers
+between -1 and 1 have their interval on the scale of Fisher's z (1921). docs/experiments.md has the coverage.
 Tests by ranks are exact for few values, with ties by all arrangements, and otherwise take the normal curve. A t test of
 equal differences is not made, because nothing measures chance.
 """

@@ -203,6 +203,10 @@ class OverTime(NamedTuple):
 
 
 def read_over_time(record: ExperimentRecord, conditions: Sequence[str]) -> OverTime:
+    """Return the courses of conditions, from `summary.json` and `rounds.csv` of each cell.
+
+    No journal is read, and a few hundred numbers of a cell are kept: thousands of cells take seconds and little memory.
+    """
     done = [cell for cell in record.cells if cell.state is CellState.DONE]
     by_condition = {name: [cell for cell in done if cell.condition == name] for name in conditions}
     left_out = sum(max(0, len(cells) - SEEDS_MAX) for cells in by_condition.values())
