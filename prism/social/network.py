@@ -282,7 +282,12 @@ class Network:
         return found
 
     def check_limits(self, tick: int) -> None:
-        """Refuse to go on if a kernel could not make a post: the run, or a person, has as many as can be."""
+        """Refuse to go on if a kernel could not make a post.
+
+        Raises:
+            PrismError: the run has made `NUMBERS_MAX` posts.
+            ValueError: a person has made as many posts as ids allow.
+        """
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
             kept = f"its whole ticks are kept, and no tick from {tick:,} on is possible"

@@ -325,7 +325,7 @@ class SocialState:
         return [self._codes[topics] for topics in wanted]
 
     def give(self, posts: Sequence[GivenPost], owners: Ints, words: Words) -> None:
-        """Let people publish the posts of a file, of which there is one at least; an owner below 0 is anybody."""
+        """Let people publish the posts of a file, one at least, by owners as `authors_of` has them."""
         self.given = (*self.given, *posts)
         names = [*posts[0].attributes]
         table = np.zeros((len(self.given), max(1, len(names))))

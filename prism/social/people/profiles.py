@@ -125,9 +125,8 @@ def read_rows(text: str, source: str, known: Collection[str], noun: str) -> File
         if (plain := column.strip().lower()) and plain in places:
             problem = f"stands twice: expected one column {plain!r}"
             raise InputError(source, problem, key=column, line=found.header_line)
-        if (
-            plain or not places
-        ):  # a spreadsheet may end its rows with separators: only a first one without a name counts
+        # A spreadsheet may end its rows with separators: only a first column without a name is one.
+        if plain or not places:
             places[plain] = column
     kinds = {kind: next((places[name] for name in names if name in places), None) for kind, names in KINDS.items()}
     return found._replace(column_of={kind: column for kind, column in kinds.items() if column is not None})

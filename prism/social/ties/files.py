@@ -6,6 +6,9 @@ Lines that begin with `#` or `%` above the ties are comments.
 igraph's readers are not used. The one of GML keeps ids as floats, so that some above 2^53 become one, and some wrong
 files make it end the whole process. The one of Pajek makes all ties undirected if edges stand beside arcs, and takes a
 bad line for the end of the file.
+
+Sources: Himsolt, "GML: a portable graph file format" (1997); Batagelj & Mrvar, "Pajek: a program for large network
+analysis" (1998).
 """
 
 from __future__ import annotations
