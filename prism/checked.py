@@ -114,6 +114,7 @@ def record_of(kind: type[R], values: Mapping[Any, object], place: str = "") -> R
             raise SettingError(kind.__name__, f"unknown key; {guess(str(key), types)}", keys=(join(place, str(key)),))
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in values:
+            # The record's docstring says what a missing key is for, under Args.
             told = re.search(rf"^ +(?:\w+, )*{field.name}(?:, \w+)*: ([^.;]+)", kind.__doc__ or "", re.MULTILINE)
             problem = f"is missing; expected {' '.join(told[1].split()) if told else expectation(field.type)}"
             raise SettingError(kind.__name__, problem, keys=(join(place, field.name),))
@@ -133,6 +134,7 @@ def _kinds(record: type[msgspec.Struct]) -> Mapping[str, Kind]:
     return {name: kind_of(kind) for name, kind in field_types(record).items()}
 
 
+@cache
 def field_types(record: type[msgspec.Struct]) -> Mapping[str, Any]:
     """Return `{field: its type}`, with the ranges that the annotations give, of the fields that a file may have.
 

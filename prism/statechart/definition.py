@@ -129,7 +129,12 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class SetDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A change of one of the agent's attributes; `when`: a condition without which it stays, empty for none."""
+    """A change of one of the agent's attributes.
+
+    Args:
+        to: an expression for the new value.
+        when: a condition without which it stays; empty for none.
+    """
 
     to: Annotated[Formula, Meta(title="an expression")]
     when: Annotated[Formula, Meta(title="an expression")] = ""

@@ -111,6 +111,11 @@ REFUSED = [
         "set: {mood: [1]}",
         "small.yaml:6: states.idle.transitions[0].set.mood: expected an expression, got [1]",
     ),
+    (
+        "target: scrolling",
+        "set: {mood: {when: 'true'}}",
+        "small.yaml:6: states.idle.transitions[0].set.mood.to: is missing; expected an expression for the new value",
+    ),
     ("target: scrolling", "goto: scrolling", "small.yaml:6: states.idle.transitions[0].goto: unknown key"),
     ("ticks: 3", "ticks: 0", "small.yaml:9: states.scrolling.after.ticks: expected a number of ticks from 1"),
     ("ticks: 3", "ticks: {uniform: [5, 1]}", "small.yaml:9: states.scrolling.after.ticks.uniform: expected whole"),
