@@ -142,7 +142,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 
     def by(self, component: str, attempts: int) -> LLMFailureException:
-        """Return the same failure as one of another component, which knows no more of it than this."""
+        """Return the failure as that of another component, without the tokens and the advice."""
         return LLMFailureException(self.reason, attempts, component, self.status_code, self.detail, self.latency_s)
 
     @property

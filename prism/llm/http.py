@@ -283,7 +283,6 @@ def text_of(reply: Reply, limit: int, *, is_json: bool, is_free: bool = False) -
     if is_json and not _is_json(text):
         said, unfinished = without_reasoning(text)
         text = said.strip() or unfinished.strip()
-    is_whole = is_json and _is_json(text)
     ending, is_whole = reply.ending, is_json and _is_json(text)
     problem, kind = "", UnusableAnswerError
     if ending == "refused" and not is_whole:
