@@ -57,6 +57,7 @@ SIZE, NUMBER = Degrees("smaller", "larger", "as large"), Degrees("fewer", "more"
 LEVEL, DEPTH = Degrees("lower", "higher", "as high"), Degrees("shallower", "deeper", "as deep")
 PERCENT, SHARE, POINTS = "percent", "share", "percentage points"
 """Units beside nouns: a number in percent, a number from 0 to 1 that is said in percent, and a spread of percents."""
+EQUAL: Final = "the same"
 SAME: Final = 0.0005  # the relative difference below which two numbers are said to be the same
 
 
@@ -93,7 +94,7 @@ class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
         """Return the difference of the first from the second in words: `78% smaller`, `0.4 percentage points lower`."""
         difference = first - second
         if abs(difference) <= SAME * max(abs(first), abs(second)):
-            return "the same"
+            return EQUAL
         word = self.degrees.more if difference > 0 else self.degrees.less
         if self.unit in (PERCENT, SHARE):
             return f"{figure(abs(difference) * (100 if self.unit == SHARE else 1))} {POINTS} {word}"

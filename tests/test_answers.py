@@ -118,6 +118,12 @@ def test_what_chance_may_have_made_is_undecided_and_few_seeds_are_said_to_decide
     )
 
 
+def test_of_equal_means_it_is_not_said_that_chance_made_a_difference() -> None:
+    finding, text = answer(Side("under a", [1.0, 2.0, 3.0]), Side("under b", [2.0, 1.0, 3.0]), "likes")
+    assert finding == "undecided"
+    assert "2 likes under a and 2 under b, the same (p = 1;" in text
+
+
 @catalogue(
     ("shift", "finding", "begin"),
     [(2.0, "no", "No, further apart than 0.5%."), (0.5, "undecided", "Undecided.")],
@@ -138,6 +144,9 @@ def test_conditions_without_a_hypothesis_are_sentences_too() -> None:
     assert described_by(words, [one, two]).text == (
         "Over one seed people gave 3 likes under a and 4 under b, 25% fewer under a (one seed says "
         "nothing about chance)."
+    )
+    assert described_by(words, [one, one._replace(said="under b")]).text == (
+        "Over one seed people gave 3 likes under a and 3 under b, the same (one seed says nothing about chance)."
     )
     assert described_by(words, [one, two, Side("under c", [9.0])]).text.startswith(
         "Over one seed people gave 3 likes under a, 4 under b and 9 under c ("

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 import yaml
@@ -158,6 +158,7 @@ POWER_LAW_SHARE: Final = 4
 _DOMAIN, _PROFILES, _PEOPLE, _GRAPH = "simulation.domain", "population.profiles", "population", "population.graph"
 _SIZE, _DEGREE, _KIND, _TIES = "population.size", f"{_GRAPH}.degree", f"{_GRAPH}.kind", f"{_GRAPH}.path"
 
+_MODELS = " ".join(get_args(get_args(field_types(OracleConfig)["backend"])[0])[1:])  # all but the formula
 SET, NONE, ONE_SHARD = "a value", "none", "known to one shard only"
 NEEDS: Final = (
     ("population.margins", SET, _PROFILES, NONE, "people come from profiles or from margins"),
@@ -175,7 +176,7 @@ NEEDS: Final = (
     ("oracle.choice.exposure", SET, "feed.exposure", "complex", "which shows a cascade again"),
     ("oracle.mode", "realtime", "run.tick_s", SET, "or every answer would be too late"),
     ("oracle.mode", "realtime", "population.deliberation_minutes", SET, "or every answer would be too late"),
-    ("oracle.tape", "record replay", "oracle.backend", "ollama openai", ""),
+    ("oracle.tape", "record replay", "oracle.backend", _MODELS, ""),
     ("oracle.tape", "record replay", "oracle.mode", "pace", "a tape does not know which answers came too late"),
     ("oracle.tape", "replay", "oracle.tape_path", SET, ""),
     ("oracle.max_usd", SET, "llm.prices.input", SET, ""),

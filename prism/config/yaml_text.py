@@ -20,6 +20,7 @@ import yaml
 from prism.checked import record_of
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, join
+from prism.quoting import printable
 
 R = TypeVar("R")
 T = TypeVar("T", bound=msgspec.Struct)
@@ -177,7 +178,7 @@ _MENDED: Final = {
     "cannot start any token": "a text that begins with {mark}: put the text in quotes",
     "sequence entries": "a - outside of quotes: put the text in quotes, or write a list below its key",
     "mapping values": "expected the indent of a key above, or quotes around all of a text with a colon",
-    "expected <block end>": "expected the indent of a key above, or quotes around all of a text, got {mark}",
+    "expected <block end>": "expected the indent of a key above, or quotes around all of a text, got {word}",
 }
 """`{part of what PyYAML says: what to mend}`; the first three are told with the line where they begin."""
 
@@ -198,7 +199,8 @@ def _told(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, int | Non
         return COLON, at.line
     # What is not closed is found at the end of the text, below the line to change.
     begins = context is not None and known in [*_MENDED][:3]
-    mended = _MENDED.get(known, "{problem}").format(problem=problem, mark=mark)
+    word = printable((line[at.column :].split() or [""])[0][:40])
+    mended = _MENDED.get(known, "{problem}").format(problem=problem, mark=mark, word=word)
     return mended, min(_line(context if begins else at), len(lines))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from prism.answers import MeasureWords, figure
+from prism.answers import EQUAL, MeasureWords, figure
 from prism.experiment.hypothesis_tests import UNPAIRED, Comparison, smallest_p
 
 FEW_SEEDS = 10  # the number of seeds below which an answer says that they are few
@@ -49,7 +49,7 @@ def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, a
     fact = _contrast(words, first, second, is_matched=hypothesis.test not in UNPAIRED)
     seeds, margin = min(len(first.values), len(second.values)), hypothesis.margin
     chance = ""
-    if finding == "undecided" and not each.untested:
+    if finding == "undecided" and not each.untested and not (margin is None and fact.endswith(EQUAL)):
         within = None if margin is None else words.amount(margin)
         chance = ", which " + ("chance alone may have made" if within is None else f"may lie within {within} or beyond")
     # The corrected p value: of the hypothesis, or of its opposite where that is supported.
@@ -75,7 +75,8 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
     """
     seeds = min(len(side.values) for side in sides)
     if len(sides) == 2:
-        fact = f"{_contrast(words, *sides, is_matched=is_matched)} {sides[0].said}"
+        fact = _contrast(words, *sides, is_matched=is_matched)
+        fact += "" if fact.endswith(EQUAL) else f" {sides[0].said}"
         rest = list(crossings(*sides))
     else:
         means = [(fmean(side.values), side.said) for side in sides]

@@ -192,7 +192,7 @@ PROMPT_CHARS: Final = 200
 ENDS_OR_DIFFERS: Final = (
     "its recording was stopped before this, or the configuration, the seed or the version is another than the recorded"
 )
-REMEDY: Final = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
+REMEDY: Final = "oracle.tape=record with the original oracle.tape_path asks what is missing and adds it"
 
 WRONG_KIND: Final = "is damaged: an answer stands under the key of another kind of question"
 

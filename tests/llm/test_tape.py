@@ -283,8 +283,8 @@ async def test_a_miss_names_who_asked_what_and_the_settings_that_differ_or_else_
         assert caught.value.differences == differs
         who = f" from {asked_by}" if asked_by else ""
         assert str(caught.value) == (
-            f"{path}: no answer to the question{who}: '{'x' * 200}'; {why}: oracle.tape=record with this "
-            "oracle.tape_path asks what is missing and adds it"
+            f"{path}: no answer to the question{who}: '{'x' * 200}'; {why}: oracle.tape=record with "
+            "the original oracle.tape_path asks what is missing and adds it"
         )
 
 

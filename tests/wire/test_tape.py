@@ -107,7 +107,9 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
         with pytest.raises(BaseExceptionGroup) as caught:
             await run(config(server.url, **on_tape("replay")), tmp_path)
         miss = first_error(caught.value, TapeMissError)
-        assert str(miss).endswith(": oracle.tape=record with this oracle.tape_path asks what is missing and adds it")
+        assert str(miss).endswith(
+            ": oracle.tape=record with the original oracle.tape_path asks what is missing and adds it"
+        )
         # Recorded again, the tape asks what it has not and nothing else, and is then as if it had never been stopped.
         before = len(server.calls)
         rest = await run(config(server.url, **on_tape("record")), tmp_path)

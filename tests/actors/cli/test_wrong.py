@@ -44,9 +44,9 @@ oracle:
 TEXTS: dict[str | bytes, str] = {
     # YAML
     "population:\n  size: 20\n   ambiguity: 0.2\n": f"3: not valid YAML: {INDENT} with a colon",
-    "a:\n  b: 1\n c:\n  d: 2\n": f"3: not valid YAML: {INDENT}, got c",
-    "a:\n b:\n   c: 1\n# d\n  e: f\n": f"5: not valid YAML: {INDENT}, got e",
-    "a:\n- b: 1\n  c: {}\n d: 3\n": f"4: not valid YAML: {INDENT}, got d",
+    "a:\n  b: 1\n c:\n  d: 2\n": f"3: not valid YAML: {INDENT}, got c:",
+    "a:\n b:\n   c: 1\n# d\n  e: f\n": f"5: not valid YAML: {INDENT}, got e:",
+    "a:\n- b: 1\n  c: {}\n d: 3\n": f"4: not valid YAML: {INDENT}, got d:",
     "population:\n\tsize: 20\n": "2: not valid YAML: expected an indent of spaces, got a tab",
     "population:\n  size:20\n": "1: population: expected a key with a colon and a space ..., got 'size:20'",
     "population:\n  size:20\n  ambiguity: 0.2\n": f"2: not valid YAML: {COLON}",
