@@ -1,8 +1,8 @@
 """Recorded ticks, done again from the nearest checkpoint, with the turns of some agents traced on the way.
 
-Every tick is compared with the journal, and every traced turn, which is worked out a second time where the engine sends
-its trigger, with the journal's: so a trace equals the recorded run, or there is an error. Nothing is written. A run
-without a trace has no extra cost.
+Every tick is compared with the journal, and so is every traced turn, which is worked out a second time where the engine
+sends its trigger, because the agent has not changed yet. So a trace equals the recorded run, or there is an error.
+Nothing is written. A run without a trace has no extra cost.
 """
 
 from __future__ import annotations

@@ -304,7 +304,10 @@ _COPIED_BYTES = 1 << 20  # bytes that are copied at a time
 
 
 class JournalWriter:
-    """A journal that is written. Its methods block, and may raise OSError. `segment_bytes`: as of `RunStore`."""
+    """A journal that is written. Its methods block, and may raise OSError. `segment_bytes`: as of `RunStore`.
+
+    The end of a segment depends on the ticks alone, so equal runs have equal segments, however they were interrupted.
+    """
 
     def __init__(self, disk: Disk, segment_bytes: int = 0) -> None:
         self._disk = disk

@@ -243,7 +243,7 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
 
 
 def link_at(disk: Disk, place: int) -> bytes | None:
-    """Return the link of the tick that ends at a sealed place; None if no tick does. Its segment may be damaged."""
+    """Return the link of the tick that ends at a sealed place; None if no tick does. Damage is a DamagedError."""
     for name in segment_names(disk, place)[-1:]:
         return next((frame.link for frame in read_segment(disk, name)[1] if frame.end == place), None)
     return ORIGIN if place == read_tail(disk).sealed.first else None

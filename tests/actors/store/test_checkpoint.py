@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from actors.core.errors import DamagedError
-from actors.core.frames import Frame, encode_frame, link_of
+from actors.core.errors import DamagedError, JournalError
+from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
 from actors.store.checkpoint import (
     MAGIC,
     Checkpoint,
@@ -102,6 +102,13 @@ def test_what_lies_behind_its_end_is_noticed() -> None:
     more = encode_frame(link_of(data[-len(payload) - 32 : -len(payload)], payload), payload)
     with pytest.raises(DamagedError, match=f"damaged at byte {len(data)}: it has content after its end"):
         read_checkpoint(replaced(disk, checkpoint.name, data + more), checkpoint.name)
+
+
+def test_another_format_is_refused_by_its_number() -> None:
+    payload = msgspec.msgpack.encode({"format": 1, "position": "of another version"})
+    disk = SimulatedDisk({"checkpoint-1.bin": MAGIC + encode_frame(link_of(ORIGIN, payload), payload)})
+    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 7"):
+        read_checkpoint(disk, "checkpoint-1.bin")
 
 
 def test_a_column_of_something_else_is_damage() -> None:
