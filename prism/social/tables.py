@@ -295,8 +295,9 @@ class Tables(NamedTuple):
     own: NDArray[np.float64]  # the values of people that never change and that guards read, a row each
     given: NDArray[np.float64]  # the attributes of each post of a file; the first row is of posts that are from no file
     given_topics: Ints  # the code of its topics
-    given_order: Ints  # the posts of the file by who may publish them: those of anybody, then those of each person
-    given_starts: Ints  # where those of each person start in it, and where all end
+    # the posts of the file by who may publish them: those of anybody, then those of each person, then those of nobody
+    given_order: Ints
+    given_starts: Ints  # where those of each person start in it, and those of nobody
     roles: Ints  # of each state
     delays: NDArray[np.float64]  # of each state: a law, two numbers, and the number of its trigger
     inside: Ints  # the people in each state, and the ticks spent there less the people in it times the ticks
