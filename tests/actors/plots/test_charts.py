@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from actors import read_result
 from actors.plots import (
     Panel,
@@ -106,6 +108,7 @@ def test_little_data_makes_a_chart(chart: Any) -> None:
     assert render(chart()).startswith("<svg")
 
 
+@pytest.mark.slow
 def test_texts_stay_texts() -> None:
     texts = [*TEXTS.values()]
     panels = {text: Panel({text: course(X, [X]), "b": course(X, [X])}) for text in texts}

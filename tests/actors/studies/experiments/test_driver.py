@@ -82,7 +82,8 @@ class Unlucky(Executor):
 def test_cells_that_lose_their_node_are_begun_again(tmp_path: Path) -> None:
     cells, place = make_plan(write_experiment(tmp_path)).cells[:2], Unlucky()
     assert place.run(cells, tmp_path, lambda *_: None) == {}
-    assert place.begun == 2 * [each.key for each in cells]
+    keys = [each.key for each in cells]  # which of two cells ended first is not known
+    assert place.begun in (2 * keys, [*keys, *reversed(keys)])
     assert (place.standing.losses, place.standing.done) == ({LOST: 2}, 2)
 
 
