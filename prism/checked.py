@@ -1,4 +1,4 @@
-"""Records that are checked when constructed, as msgspec checks them when it decodes them."""
+"""Records that are checked when they are constructed. msgspec checks a record only when it decodes one."""
 
 from __future__ import annotations
 

@@ -312,7 +312,7 @@ class HasFutures(Protocol):
     """A domain that can begin again with the same agents, whatever is drawn afterwards."""
 
     def anew(self, draws: int) -> Domain:
-        """Return this domain at its beginning, with the same agents; `draws`: the seed of what is drawn from now on."""
+        """Return this domain at its beginning, with the same agents. Later draws have the seed `draws`."""
 
     def withhold(self, post: int) -> None:
         """Keep a post, named by its id, from being published. This is for futures of a run: no checkpoint stores it."""

@@ -243,7 +243,7 @@ def segment_columns(
 ) -> tuple[Segment, dict[str, TableRows]]:
     """Return the head of a segment, and some columns of some tables, which are `{table: columns}`, or None for all.
 
-    No other column is read, and none of a segment that ends before the tick `first`.
+    Only these columns are read. Of a segment that ends before the tick `first` only the head is read.
     """
     segment, stored = _read(disk, name, wanted, first)
     with _unharmed(name):

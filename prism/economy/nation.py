@@ -63,7 +63,7 @@ class Applied(Checked, frozen=True, kw_only=True, tag="applied", omit_defaults=T
 
     decision: StateUpdateDecision  # the new interest rate
     chain: LLMReasoningChain
-    # the indicators after the update, where the engine changes more than the rate; None where it does not
+    # the indicators after the update; None if the engine changes only the rate
     indicators: GlobalState | None = None
 
     def applied_to(self, state: SimulationState) -> SimulationState:

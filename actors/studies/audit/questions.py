@@ -177,7 +177,11 @@ class _Settled:
 
 
 class Runs:
-    """The runs of a study, opened when first asked for; the words are those of what is seen that make a difference."""
+    """The runs of a study. Each is opened when it is first asked for.
+
+    Args:
+        words: those of what agents see that make a difference, such as `post.topics: art`.
+    """
 
     def __init__(self, cells: Sequence[Cell], words: Sequence[str] = ()) -> None:
         self.cells, self.words = list(cells), list(words)
